@@ -1,0 +1,44 @@
+# Each target sets up what it needs on a fresh machine: Python 3.11 or newer is enough.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: run test check bench install clean
+
+run: $(READY)
+	@$(BIN)/rondel run examples/01_review_loop/graph.yaml -i "Why loops deserve names"
+	@printf '\nTry next:\n'
+	@printf '  %s\n' \
+	  '$(BIN)/rondel check examples/01_review_loop/graph.yaml      what the graph can do, before it runs' \
+	  '$(BIN)/rondel run examples/02_human_review/graph.yaml       a loop that asks you' \
+	  '$(BIN)/rondel new                                           start a graph of your own'
+
+test: $(READY)
+	$(BIN)/python -m pytest
+
+check: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks
+
+install: $(READY)
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Rondel needs Python 3.11 or newer; point PYTHON at one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
+	  { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq python3-venv; } || \
+	  { echo "Python's venv module is missing; install it (Debian: apt-get install python3-venv)"; exit 1; }
+	@echo "Setting up $(VENV) (once, about half a minute) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	@touch $@
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,0 +1,16 @@
+"""When an edge fires, and what it makes of its message: one condition or process a file."""
+
+from __future__ import annotations
+
+from rondel.conditions import constant, expr, function, function_process, keyword, regex_extract
+from rondel.engine.registry import Registry
+
+
+def register(registry: Registry) -> None:
+    """Add every built-in condition and edge process."""
+    constant.register(registry)
+    keyword.register(registry)
+    expr.register(registry)
+    function.register(registry)
+    regex_extract.register(registry)
+    function_process.register(registry)

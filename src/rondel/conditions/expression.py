@@ -1,0 +1,108 @@
+"""CEL expressions: safe, terminating, compiled once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from rondel.conditions.names import nearest
+from rondel.errors import StepFailed
+
+TYPES = frozenset(
+    ("bool", "bytes", "double", "int", "list", "map", "null_type", "optional", "string", "uint")
+)
+FUNCTIONS = (
+    *("contains", "endsWith", "matches", "size", "startsWith"),
+    *("bytes", "double", "dyn", "int", "string", "type", "uint"),
+    *("duration", "timestamp", "getDate", "getDayOfMonth", "getDayOfWeek", "getDayOfYear"),
+    *("getFullYear", "getHours", "getMilliseconds", "getMinutes", "getMonth", "getSeconds"),
+    *("hasValue", "none", "of", "ofNonZeroValue", "orValue", "value"),
+)
+MACROS = ("all", "exists", "exists_one", "existsOne", "filter", "has", "map")
+
+_BOUND = re.compile(r"\.(?:all|exists|exists_one|existsOne|filter|map)\(\s*([A-Za-z_]\w*)\s*,")
+
+
+class Expression:
+    """An expression over named values that gives a bool, or raises; it never guesses.
+
+    A wrong expression is a ValueError of one line when it is made.
+    """
+
+    __slots__ = ("_execute", "names", "source")
+
+    def __init__(self, source: str, allowed: Sequence[str]) -> None:
+        program = _compiled(source)
+        self.source = source
+        self.names = _variables(program, source, allowed)
+        self._execute = program.execute
+
+    def __call__(self, values: Mapping[str, Any]) -> bool:
+        try:
+            result = self._execute(values)
+        except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:
+            raise StepFailed(
+                f"the expression {self.source!r} failed: {self._why(error)}"
+            ) from error
+        if result is True or result is False:
+            return bool(result)
+        raise StepFailed(
+            f"the expression {self.source!r} gave {result!r}, which is neither true nor false; "
+            "compare it with something"
+        )
+
+    def _why(self, error: Exception) -> str:
+        if isinstance(error, KeyError):
+            return self._missing(str(error.args[0]))
+        text = " ".join(str(error).split("Check ")[0].split())
+        return text.split(". ")[0].rstrip(".")
+
+    def _missing(self, key: str) -> str:
+        name = re.escape(key)
+        if field := re.search(rf"([A-Za-z_][\w.]*)\.{name}\b", self.source):
+            return f"{field[1]} has no {key!r}; guard it with has({field[0]})"
+        if index := re.search(rf"([A-Za-z_][\w.]*)\[['\"]{name}['\"]\]", self.source):
+            return f"{index[1]} has no {key!r}; guard it with {key!r} in {index[1]}"
+        return f"there is no key {key!r}; guard it with has(…)"
+
+
+def _compiled(source: str) -> Any:
+    import cel
+
+    if not source.strip():
+        raise ValueError("the expression is empty")
+    try:
+        return cel.compile(source)
+    except ValueError as error:
+        raise ValueError(_complaint(source, str(error))) from None
+
+
+def _complaint(source: str, message: str) -> str:
+    """The parser's first complaint, in one line and without its list of tokens."""
+    found = re.search(r"ERROR: <input>:(\d+):(\d+): (?:Syntax error: )?([^\n]*)", message)
+    if not found:
+        return f"the expression {source!r} cannot be read"
+    _, column, text = found.groups()
+    text = text.split(" expecting ")[0].replace("mismatched input '<EOF>'", "it ends too early")
+    return f"the expression {source!r} cannot be read at character {column}: {text}"
+
+
+def _variables(program: Any, source: str, allowed: Sequence[str]) -> tuple[str, ...]:
+    bound = TYPES.union(_BOUND.findall(source))
+    for name in program.variables():
+        if name not in allowed and name not in bound:
+            raise ValueError(f"unknown name {name!r} in {source!r}; {_meant(name, allowed)}")
+    for name in program.functions():
+        if name.isidentifier() and name not in FUNCTIONS:
+            hint = nearest(name, (*FUNCTIONS, *MACROS))
+            raise ValueError(f"unknown function {name!r} in {source!r}; {hint}")
+    return tuple(name for name in program.variables() if name in allowed)
+
+
+def _meant(name: str, allowed: Sequence[str]) -> str:
+    """What was probably meant: a name that differs by a slip, else a field of the data."""
+    if get_close_matches(name, allowed, n=1, cutoff=0.8) or "data" not in allowed:
+        return nearest(name, allowed)
+    return f"did you mean 'data.{name}'?"

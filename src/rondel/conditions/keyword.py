@@ -1,0 +1,63 @@
+"""The condition `keyword`: words and patterns in a message's text."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from rondel.conditions.patterns import readable
+from rondel.engine.message import Message
+from rondel.engine.registry import Registry
+
+Word = Annotated[str, Field(min_length=1)]
+Pattern = Annotated[str, Field(min_length=1), AfterValidator(readable)]
+
+
+class KeywordConfig(BaseModel):
+    """A hit in `none` refuses; else one in `any` or `regex` accepts; else neither may be set."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    any: list[Word] = []
+    none: list[Word] = []
+    regex: list[Pattern] = []
+    case_sensitive: bool = Field(default=True, strict=True)
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if not (self.any or self.none or self.regex):
+            raise ValueError("a keyword condition needs at least one of any, none and regex")
+        return self
+
+
+class KeywordCondition:
+    """Whether a message's text has the right words."""
+
+    __slots__ = ("_any", "_case_sensitive", "_none", "_open", "_regex")
+
+    def __init__(self, config: KeywordConfig) -> None:
+        self._case_sensitive = config.case_sensitive
+        self._any = self._folded(config.any)
+        self._none = self._folded(config.none)
+        flags = 0 if config.case_sensitive else re.IGNORECASE
+        self._regex = tuple(re.compile(pattern, flags) for pattern in config.regex)
+        self._open = not (config.any or config.regex)
+
+    def __call__(self, message: Message, round: int) -> bool:  # noqa: ARG002
+        raw = message.text
+        text = raw if self._case_sensitive else raw.lower()
+        if any(word in text for word in self._none):
+            return False
+        if self._open or any(word in text for word in self._any):
+            return True
+        return any(pattern.search(raw) for pattern in self._regex)
+
+    def _folded(self, words: list[str]) -> tuple[str, ...]:
+        return tuple(words) if self._case_sensitive else tuple(word.lower() for word in words)
+
+
+def register(registry: Registry) -> None:
+    """Add `keyword`."""
+    registry.condition("keyword", KeywordConfig, lambda config, _registry: KeywordCondition(config))

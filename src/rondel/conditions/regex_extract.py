@@ -1,0 +1,77 @@
+"""The edge process `regex_extract`: what a pattern finds becomes the content."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal, Self
+
+import msgspec
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from rondel.conditions.patterns import readable
+from rondel.engine.message import Message
+from rondel.engine.registry import Registry
+
+
+class RegexExtractConfig(BaseModel):
+    """A pattern, the group to take, and what to make of it, or of its absence."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    pattern: Annotated[str, Field(min_length=1), AfterValidator(readable)]
+    group: Annotated[int, Field(strict=True, ge=0)] | str = 0
+    template: str = Field(default="{match}", min_length=1)
+    multiple: bool = Field(default=False, strict=True)
+    case_sensitive: bool = Field(default=True, strict=True)
+    on_no_match: Literal["pass", "drop", "default"] = "pass"
+    default_value: str = ""
+
+    @model_validator(mode="after")
+    def _group_exists(self) -> Self:
+        pattern = re.compile(self.pattern)
+        if isinstance(self.group, int):
+            known = self.group <= pattern.groups
+        else:
+            known = self.group in pattern.groupindex
+        if not known:
+            raise ValueError(f"the pattern {self.pattern!r} has no group {self.group!r}")
+        return self
+
+
+class RegexExtract:
+    """Replaces a message's content by what the pattern finds; role and data stay."""
+
+    __slots__ = ("_config", "_pattern")
+
+    def __init__(self, config: RegexExtractConfig) -> None:
+        self._config = config
+        self._pattern = re.compile(config.pattern, 0 if config.case_sensitive else re.IGNORECASE)
+
+    def __call__(self, message: Message) -> Message | None:
+        found = self._found(message.text)
+        if found is not None:
+            return msgspec.structs.replace(message, content=found)
+        match self._config.on_no_match:
+            case "pass":
+                return message
+            case "drop":
+                return None
+            case "default":
+                return msgspec.structs.replace(message, content=self._config.default_value)
+
+    def _found(self, text: str) -> str | None:
+        """The extracted text, or None if the group took part in no match."""
+        values = (match[self._config.group] for match in self._pattern.finditer(text))
+        filled = (
+            self._config.template.replace("{match}", value) for value in values if value is not None
+        )
+        if self._config.multiple:
+            return "\n".join(lines) if (lines := list(filled)) else None
+        return next(filled, None)
+
+
+def register(registry: Registry) -> None:
+    """Add `regex_extract`."""
+    registry.process(
+        "regex_extract", RegexExtractConfig, lambda config, _registry: RegexExtract(config)
+    )

@@ -1,0 +1,197 @@
+"""A plan with its working parts: a callable per node, a condition and a process per edge."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from rondel.engine.context import StepContext
+from rondel.engine.message import Message
+from rondel.engine.protocols import (
+    Condition,
+    Emit,
+    Handler,
+    Lock,
+    Middleware,
+    Outcome,
+    Process,
+    Processor,
+    Router,
+)
+from rondel.engine.registry import Registry
+from rondel.engine.state import Step
+from rondel.errors import RondelError, StepTimeout
+from rondel.graph.plan import CONTRACT_LABELS, Plan, PlanEdge, PlanNode
+from rondel.graph.spec import ALWAYS, Call, Retry
+
+
+class BoundEdge:
+    """An edge with its condition and process; it is what a router chooses from."""
+
+    __slots__ = ("carry", "condition", "contract", "index", "label", "process", "target")
+
+    def __init__(self, edge: PlanEdge, registry: Registry) -> None:
+        spec = edge.spec
+        self.index = edge.index
+        self.label = spec.label
+        self.target = spec.target
+        self.carry = spec.carry_data
+        self.contract = spec.label in CONTRACT_LABELS and spec.trigger
+        self.condition: Condition | None = None
+        if spec.condition.type != ALWAYS.type:
+            self.condition = _made("condition", spec.condition, registry)
+        self.process: Process | None = None
+        if spec.process is not None and spec.carry_data:
+            self.process = _made("process", spec.process, registry)
+
+
+class BoundNode:
+    """A node with its processor, wrapped in what the graph says about retries and timeouts."""
+
+    __slots__ = ("all_edges", "call", "edges", "plain", "processor", "router", "source")
+
+    def __init__(
+        self,
+        node: PlanNode,
+        edges: list[BoundEdge],
+        registry: Registry,
+        middleware: Sequence[Middleware],
+    ) -> None:
+        self.source = node.name
+        self.edges = edges
+        self.all_edges = [edge.index for edge in edges]
+        self.processor: Processor | None = None
+        self.router: Router | None = None
+        self.call: Handler | None = None
+        if node.inner is None:
+            spec = node.spec
+            self.processor = spec.processor or registry.build("node", spec.type, spec.config)
+            self.call = _wrap(self.processor, node, middleware)
+            self.router = self.processor if isinstance(self.processor, Router) else None
+        self.plain = self.router is None and all(
+            edge.condition is None and edge.process is None and not edge.contract for edge in edges
+        )
+
+    def route(self, step: Step, output: Emit) -> tuple[list[int], dict[int, list[Message | None]]]:
+        """The edges that fire, and what they made of the messages where they changed them."""
+        if self.plain:
+            return (self.all_edges, {}) if output.messages else ([], {})
+        fired: list[int] = []
+        altered: dict[int, list[Message | None]] = {}
+        for edge in self._chosen(output):
+            if edge.contract and _leaves_a_loop(step, edge):
+                continue
+            _evaluate(edge, output.messages, step.round, fired, altered)
+        return fired, altered
+
+    def _chosen(self, output: Emit) -> Sequence[BoundEdge]:
+        if self.router is None or not output.messages:
+            return self.edges
+        return self.router.route(output, self.edges)  # type: ignore[return-value]
+
+
+class Binding:
+    """All nodes and edges of a plan, bound to what a registry knows."""
+
+    def __init__(
+        self, plan: Plan, registry: Registry, middleware: Sequence[Middleware] = ()
+    ) -> None:
+        self.plan = plan
+        self.edges = [BoundEdge(edge, registry) for edge in plan.edges]
+        self.nodes = [
+            BoundNode(node, [self.edges[index] for index in node.out], registry, middleware)
+            for node in plan.nodes
+        ]
+
+
+def _made(kind: str, call: Call, registry: Registry) -> Any:
+    return call.ready or registry.build(kind, call.type, call.config)
+
+
+def _evaluate(
+    edge: BoundEdge,
+    messages: Sequence[Message],
+    round: int,
+    fired: list[int],
+    altered: dict[int, list[Message | None]],
+) -> None:
+    condition, process = edge.condition, edge.process
+    if condition is None:
+        passed = messages
+    else:
+        passed = [message for message in messages if condition(message, round)]
+    if not passed:
+        return
+    if process is None:
+        fired.append(edge.index)
+        if len(passed) != len(messages):
+            altered[edge.index] = list(passed)
+        return
+    processed = [process(message) for message in passed]
+    altered[edge.index] = processed
+    if any(message is not None for message in processed):
+        fired.append(edge.index)
+
+
+def _leaves_a_loop(step: Step, edge: BoundEdge) -> bool:
+    return step.frame.scope.wires[step.item][edge.index].hops > 0
+
+
+def _wrap(processor: Processor, node: PlanNode, middleware: Sequence[Middleware]) -> Handler:
+    call: Handler = processor.process
+    for layer in reversed(middleware):
+        call = _around(layer, call)
+    if node.spec.timeout is not None:
+        call = _with_timeout(call, node.spec.timeout)
+    if node.spec.retry.max_attempts > 1:
+        call = _with_retries(call, node.spec.retry)
+    return call
+
+
+def _around(layer: Middleware, call: Handler) -> Handler:
+    async def wrapped(ctx: Any) -> Outcome | Lock:
+        return await layer.around(ctx, call)
+
+    return wrapped
+
+
+def _with_timeout(call: Handler, seconds: float) -> Handler:
+    async def timed(ctx: Any) -> Outcome | Lock:
+        deadline = asyncio.timeout(seconds)
+        try:
+            async with deadline:
+                return await call(ctx)
+        except TimeoutError:
+            if not deadline.expired():
+                raise
+            raise StepTimeout(f"took longer than its timeout of {seconds:g} s") from None
+
+    return timed
+
+
+def _with_retries(call: Handler, retry: Retry) -> Handler:
+    async def retried(ctx: StepContext) -> Outcome | Lock:
+        wait = retry.min_wait
+        for _ in range(retry.max_attempts - 1):
+            try:
+                return await call(ctx)
+            except Exception as error:
+                if not getattr(error, "retryable", True):
+                    raise
+                if ctx.retried is None:
+                    ctx.retried = []
+                ctx.retried.append(describe(error))
+            await asyncio.sleep(wait)
+            wait = min(wait * 2, retry.max_wait)
+        return await call(ctx)
+
+    return retried  # type: ignore[return-value]
+
+
+def describe(error: BaseException) -> str:
+    """An error in one line: Rondel's own as they are, others with their type."""
+    text = " ".join(str(error).split())
+    if isinstance(error, RondelError):
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

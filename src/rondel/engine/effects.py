@@ -1,0 +1,89 @@
+"""What the core does with a tick: commands for the shell, and marks for those who watch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from rondel.engine.message import Message
+from rondel.engine.state import Emission, Frame, LoopEnd, Step
+from rondel.graph.plan import Group
+
+
+@dataclass(slots=True)
+class Route:
+    """The inner graph of a node is over: send these messages along the node's edges."""
+
+    step: Step
+    messages: list[Message]
+
+
+@dataclass(slots=True)
+class Leave:
+    """A contract ends a loop by edges that process their messages: process them."""
+
+    frame: Frame
+    emissions: dict[int, Emission]
+
+
+Command = Step | Route | Leave
+"""A step is the command to run it."""
+
+
+@dataclass(slots=True)
+class StepStarted:
+    """A node began to run."""
+
+    step: Step
+
+
+@dataclass(slots=True)
+class StepTicked:
+    """Something happened to a step; `tick` says what."""
+
+    step: Step
+    tick: Any
+
+
+@dataclass(slots=True)
+class Skipped:
+    """An item of a round does not run."""
+
+    frame: Frame
+    round: int
+    item: int | Group
+
+
+@dataclass(slots=True)
+class RoundStarted:
+    """A loop began a round."""
+
+    frame: Frame
+    round: int
+
+
+@dataclass(slots=True)
+class RoundEnded:
+    """A loop's round is over."""
+
+    frame: Frame
+    round: int
+
+
+@dataclass(slots=True)
+class LoopEnded:
+    """A loop is over."""
+
+    frame: Frame
+    end: LoopEnd
+
+
+@dataclass(slots=True)
+class StatusChanged:
+    """The session's status changed."""
+
+    status: str
+    reason: str
+
+
+Effect = StepStarted | StepTicked | Skipped | RoundStarted | RoundEnded | LoopEnded | StatusChanged

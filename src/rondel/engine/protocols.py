@@ -1,0 +1,216 @@
+"""The seams of the engine. Read this file first.
+
+A node type is a `Processor`; it may also be a `Router`. A step hands its processor a
+`Context` and gets an `Outcome` back: `Emit`, `Nothing` or `Suspend`. Waiting is a result,
+not an exception; private state is a value handed in and out, so the journal has it for free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import msgspec
+
+from rondel.engine.message import Message
+
+
+class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What one call of a language model took."""
+
+    model: str = ""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    usd: float = 0.0
+    duration: float = 0.0
+
+
+class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a node that steers a loop says of it.
+
+    `reason` is set when the node ends the loop; `goal_met` is None where it has no goal.
+    """
+
+    reason: str = ""
+    goal_met: bool | None = None
+    value: float | None = None
+    threshold: float | None = None
+
+
+class Question(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a suspended step waits for; `deadline` is a time of the session's clock."""
+
+    description: str = ""
+    actions: list[str] = []
+    deadline: float | None = None
+
+
+UNCHANGED = msgspec.UNSET
+"""The default of an outcome's `state`: the node's private state stays as it is."""
+
+
+class Emit(msgspec.Struct, frozen=True):
+    """The step produced messages; they go along the edges that hold for them."""
+
+    messages: Sequence[Message]
+    state: Any = UNCHANGED
+    verdict: Verdict | None = None
+    report: dict[str, Any] | None = None
+
+
+class Nothing(msgspec.Struct, frozen=True):
+    """The step is done and no edge fires."""
+
+    state: Any = UNCHANGED
+    verdict: Verdict | None = None
+    report: dict[str, Any] | None = None
+
+
+class Suspend(msgspec.Struct, frozen=True):
+    """The step waits for an answer from outside; it is called again with `ctx.answer` set."""
+
+    question: Question
+    state: Any = UNCHANGED
+
+
+Outcome = Emit | Nothing | Suspend
+
+
+class Context(Protocol):
+    """What a step may know and do."""
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """All the node sees, in logical order: what it retained, then what is new."""
+        ...
+
+    @property
+    def new_messages(self) -> Sequence[Message]:
+        """What arrived for this execution."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """The text of the new messages, a blank line between them."""
+        ...
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The merge of its messages' data, later wins; a fresh dict."""
+        ...
+
+    @property
+    def state(self) -> Any:
+        """The node's private state as its last outcome left it; None at first."""
+        ...
+
+    @property
+    def node_id(self) -> str: ...
+
+    @property
+    def round(self) -> int:
+        """The round of the innermost loop around the node; 1 outside loops."""
+        ...
+
+    @property
+    def rounds(self) -> Sequence[tuple[str, int]]:
+        """The loops around the node with their rounds, outermost first."""
+        ...
+
+    @property
+    def address(self) -> str: ...
+
+    @property
+    def idempotency_key(self) -> str:
+        """The same whenever this step is tried again, also after a crash."""
+        ...
+
+    @property
+    def now(self) -> float:
+        """Seconds since the epoch when the step started, as journalled."""
+        ...
+
+    @property
+    def active_time(self) -> float:
+        """Seconds the session has run so far, without the time it waited."""
+        ...
+
+    @property
+    def answer(self) -> Any:
+        """The answer to the step's question, or None if it has not asked one."""
+        ...
+
+    def emit(self, event: str, data: dict[str, Any]) -> None:
+        """Publish a live event (streamed tokens); it is not journalled."""
+        ...
+
+    def charge(self, usage: Usage) -> None:
+        """Enter one model call into the step's record; it counts even if the step then fails."""
+        ...
+
+
+@runtime_checkable
+class Processor(Protocol):
+    """A node at work."""
+
+    async def process(self, ctx: Context) -> Outcome: ...
+
+
+class Exit(Protocol):
+    """An outgoing edge as a router sees it."""
+
+    @property
+    def label(self) -> str: ...
+
+    @property
+    def target(self) -> str: ...
+
+
+@runtime_checkable
+class Router(Protocol):
+    """A processor that chooses among its node's edges; it must be pure."""
+
+    def route(self, output: Emit, edges: Sequence[Exit]) -> Sequence[Exit]:
+        """The edges that may fire, each still subject to its own condition."""
+        ...
+
+
+class Condition(Protocol):
+    """Whether an edge fires for one message; `round` is that of the step that sent it."""
+
+    def __call__(self, message: Message, round: int) -> bool: ...
+
+
+class Process(Protocol):
+    """What an edge makes of one message; None drops it."""
+
+    def __call__(self, message: Message) -> Message | None: ...
+
+
+class Lock(msgspec.Struct, frozen=True):
+    """A middleware's refusal to let the session go on."""
+
+    reason: str
+    message: str
+    figures: dict[str, Any] = {}
+
+
+Handler = Callable[[Context], Awaitable[Outcome | Lock]]
+
+
+class Middleware(Protocol):
+    """Wraps every process call of a session."""
+
+    async def around(self, ctx: Context, call: Handler) -> Outcome | Lock: ...
+
+
+class Journal(Protocol):
+    """The append-only record of sessions; what it has returned from is durable."""
+
+    def append(self, session: str, tick: Any) -> Awaitable[None] | None:
+        """Add a tick; None means that it is durable already."""
+        ...
+
+    def read(self, session: str, start: int) -> Sequence[Any]:
+        """The session's ticks from the `start`-th on, counted from 0."""
+        ...

@@ -1,0 +1,75 @@
+"""What can be named in a graph: node types, conditions, processes, functions, providers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from rondel.errors import CallError
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A name's config model and the builder that makes the working thing from a valid config."""
+
+    config: Any
+    build: Callable[..., Any]
+
+
+class Registry:
+    """Names by kind; filled by `register` functions, never on import."""
+
+    KINDS = ("node", "condition", "process", "function", "provider")
+
+    def __init__(self) -> None:
+        self._entries: dict[str, dict[str, Entry]] = {kind: {} for kind in self.KINDS}
+
+    def node(self, name: str, config: Any, build: Callable[[Any, Registry], Any]) -> None:
+        """Register a node type: `build(config, registry)` returns its Processor."""
+        self._add("node", name, Entry(config, build))
+
+    def condition(self, name: str, config: Any, build: Callable[[Any, Registry], Any]) -> None:
+        """Register a condition type: `build(config, registry)` returns a Condition."""
+        self._add("condition", name, Entry(config, build))
+
+    def process(self, name: str, config: Any, build: Callable[[Any, Registry], Any]) -> None:
+        """Register an edge process: `build(config, registry)` returns a Process."""
+        self._add("process", name, Entry(config, build))
+
+    def provider(self, name: str, config: Any, build: Callable[[Any, Registry], Any]) -> None:
+        """Register a provider of language models: `build(config, registry)` returns a Model."""
+        self._add("provider", name, Entry(config, build))
+
+    def function(self, name: str, function: Callable[..., Any]) -> None:
+        """Register a Python function that graphs may name."""
+        self._add("function", name, Entry(None, function))
+
+    def names(self, kind: str) -> Iterable[str]:
+        """All names of a kind, in the order they were registered."""
+        return self._entries[kind].keys()
+
+    def config_model(self, kind: str, name: str) -> Any:
+        """The model of that name's config, or None if the name is unknown."""
+        entry = self._entries[kind].get(name)
+        return entry.config if entry else None
+
+    def build(self, kind: str, name: str, config: Any) -> Any:
+        """The working thing of that name."""
+        return self._entry(kind, name).build(config, self)
+
+    def function_named(self, name: str) -> Callable[..., Any]:
+        """The registered Python function of that name."""
+        return self._entry("function", name).build
+
+    def _entry(self, kind: str, name: str) -> Entry:
+        try:
+            return self._entries[kind][name]
+        except KeyError:
+            known = ", ".join(self._entries[kind]) or "none"
+            raise CallError(f"there is no {kind} named {name!r}; registered: {known}") from None
+
+    def _add(self, kind: str, name: str, entry: Entry) -> None:
+        if name in self._entries[kind]:
+            raise CallError(f"the {kind} {name!r} is registered already")
+        self._entries[kind][name] = entry

@@ -1,0 +1,126 @@
+"""What happened, as the journal stores it: the only input of the core.
+
+Every tick carries its time, because the core has no clock. Steps and loop entries are named by
+the numbers the core gave them; the same ticks in the same order give the same numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from rondel.engine.message import Message
+from rondel.engine.protocols import Question, Usage, Verdict
+
+
+class Tick(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="t"):
+    """The base of all ticks; `at` is seconds since the epoch."""
+
+    at: float
+
+
+class Started(Tick, frozen=True, tag="start"):
+    """The session began with these inputs."""
+
+    inputs: dict[str, Any]
+
+
+class Finished(Tick, frozen=True, tag="done"):
+    """A step produced `messages`, and these edges fired.
+
+    `altered` holds, for an edge whose condition held for only some messages or whose process
+    changed them, what came out: a message each, or None where the process dropped it.
+    """
+
+    step: int
+    messages: list[Message] = []
+    fired: list[int] = []
+    altered: dict[int, list[Message | None]] = {}
+    state: Any = msgspec.UNSET
+    verdict: Verdict | None = None
+    report: dict[str, Any] | None = None
+    usage: list[Usage] = []
+    took: float = 0.0
+    retried: list[str] = []
+
+
+class Failed(Tick, frozen=True, tag="fail"):
+    """A step failed for good; `retried` holds the errors of its earlier attempts."""
+
+    step: int
+    error: str
+    kind: str = "error"
+    usage: list[Usage] = []
+    took: float = 0.0
+    retried: list[str] = []
+
+
+class Suspended(Tick, frozen=True, tag="ask"):
+    """A step waits for an answer from outside."""
+
+    step: int
+    question: Question
+    state: Any = msgspec.UNSET
+    usage: list[Usage] = []
+
+
+class Answered(Tick, frozen=True, tag="answer"):
+    """Somebody answered a step's question."""
+
+    step: int
+    answer: Any
+    by: str = ""
+
+
+class WayOut(Tick, frozen=True, tag="out"):
+    """What the processes of the edges made of the messages a contract sends out of a loop."""
+
+    entry: int
+    altered: dict[int, list[Message | None]] = {}
+
+
+class Paused(Tick, frozen=True, tag="pause"):
+    """No new step starts until the session is resumed."""
+
+    by: str = ""
+
+
+class Resumed(Tick, frozen=True, tag="resume"):
+    """The session goes on, after a pause or in a new process."""
+
+    by: str = ""
+
+
+class Stopped(Tick, frozen=True, tag="stop"):
+    """Somebody ended the session."""
+
+    by: str = ""
+
+
+class Locked(Tick, frozen=True, tag="lock"):
+    """A guard locked the session."""
+
+    reason: str
+    message: str
+    figures: dict[str, Any] = {}
+
+
+class Unlocked(Tick, frozen=True, tag="unlock"):
+    """Somebody opened the lock, and said why."""
+
+    by: str = ""
+    justification: str = ""
+
+
+class Aborted(Tick, frozen=True, tag="abort"):
+    """The session cannot go on for a reason outside its steps."""
+
+    reason: str
+    message: str
+
+
+Control = Paused | Resumed | Stopped | Locked | Unlocked | Aborted
+"""What comes from outside the steps."""
+
+AnyTick = Started | Finished | Failed | Suspended | Answered | WayOut | Control

@@ -1,0 +1,160 @@
+"""What a node sees and retains: deliveries applied in logical order, then the window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any, NamedTuple, overload
+
+import msgspec
+
+from rondel.engine.message import Message, merged_data
+from rondel.graph.plan import PlanEdge
+
+EVERYTHING = -1
+"""The context window that forgets nothing."""
+
+
+class Delivery(NamedTuple):
+    """One message, or a bare clear, on its way to a node.
+
+    `prefix`, `round`, `level`, `place` and `number` are the logical time at which it was sent.
+    """
+
+    prefix: tuple[int, ...]
+    round: int
+    level: int
+    place: int
+    number: int
+    message: Message | None
+    edge: PlanEdge | None
+
+
+def logical_time(delivery: Delivery) -> tuple[int, ...]:
+    """The order in which a node sees its messages, whatever came first by the clock.
+
+    The 0 sorts a plain node before an inner loop of the same level, whose rounds start at 1.
+    """
+    return (
+        *delivery.prefix,
+        delivery.round,
+        delivery.level,
+        0,
+        delivery.place,
+        delivery.number,
+    )
+
+
+class View(Sequence[Message]):
+    """The first `length` messages of a list that only ever grows."""
+
+    __slots__ = ("_length", "_messages")
+
+    def __init__(self, messages: list[Message], length: int) -> None:
+        self._messages = messages
+        self._length = length
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> Message: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Message]: ...
+    def __getitem__(self, index: int | slice) -> Message | list[Message]:
+        if isinstance(index, slice):
+            return [self._messages[i] for i in range(*index.indices(self._length))]
+        if index < 0:
+            index += self._length
+        if not 0 <= index < self._length:
+            raise IndexError(index)
+        return self._messages[index]
+
+    def __iter__(self) -> Iterator[Message]:
+        return islice(iter(self._messages), self._length)
+
+
+class Transcript:
+    """A node's inbox and what it retains between executions."""
+
+    __slots__ = ("_keeps", "_merged", "_merged_length", "inbox", "retained", "window")
+
+    def __init__(self, window: int) -> None:
+        self.window = window
+        self.inbox: list[Delivery] = []
+        self.retained: list[Message] = []
+        self._keeps = False
+        self._merged: dict[str, Any] = {}
+        self._merged_length = 0
+
+    def take(self) -> tuple[Sequence[Message], Sequence[Message]]:
+        """Empty the inbox: all the node sees, and the part of it that is new."""
+        inbox, self.inbox = self.inbox, []
+        if len(inbox) > 1:
+            inbox.sort(key=logical_time)
+        old = self.retained
+        new: list[Message] = []
+        for delivery in inbox:
+            edge = delivery.edge
+            message = delivery.message
+            if edge is not None and (edge.clear or edge.clear_kept or edge.keep):
+                old, new = self._clear(old, edge), _cleared(new, edge)
+                if edge.keep and message is not None:
+                    message = msgspec.structs.replace(message, kept=True)
+                    self._keeps = True
+            if message is not None:
+                new.append(message)
+        if self.window == EVERYTHING:
+            self.retained = old
+            old.extend(new)
+            return View(old, len(old)), new
+        return (old + new if old else new), new
+
+    def retain(self, seen: Sequence[Message], output: Sequence[Message]) -> None:
+        """After the node ran: keep what its window says."""
+        if self.window == 0:
+            if self.retained or self._keeps:
+                self.retained = [message for message in seen if message.kept]
+        elif self.window == EVERYTHING:
+            self.retained.extend(output)
+        else:
+            self.retained = [*_newest(seen, self.window), *output]
+
+    def data(self, seen: Sequence[Message]) -> dict[str, Any]:
+        """The merged data of what the node sees, at a cost that does not grow with its past."""
+        if self.window != EVERYTHING:
+            return merged_data(seen)
+        length = len(seen)
+        if length < self._merged_length:
+            self._merged, self._merged_length = {}, 0
+        for message in islice(self.retained, self._merged_length, length):
+            if message.data:
+                self._merged.update(message.data)
+        self._merged_length = length
+        return dict(self._merged)
+
+    def _clear(self, old: list[Message], edge: PlanEdge) -> list[Message]:
+        left = _cleared(old, edge)
+        if left is not old:
+            self._merged, self._merged_length = {}, 0
+        return left
+
+
+def _cleared(messages: list[Message], edge: PlanEdge) -> list[Message]:
+    if not (edge.clear or edge.clear_kept):
+        return messages
+    return [m for m in messages if not (edge.clear_kept if m.kept else edge.clear)]
+
+
+def _newest(messages: Sequence[Message], window: int) -> list[Message]:
+    """The newest `window` messages; kept ones always stay, and take places."""
+    places = window - sum(message.kept for message in messages)
+    newest: list[Message] = []
+    for message in reversed(messages):
+        if message.kept:
+            newest.append(message)
+        elif places > 0:
+            places -= 1
+            newest.append(message)
+    newest.reverse()
+    return newest

@@ -1,0 +1,300 @@
+"""The body of one graph, from its place in a document to a GraphSpec."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from pydantic import BaseModel
+
+from rondel.graph import schema, topology
+from rondel.graph.names import Names
+from rondel.graph.paths import Path, path_text, value_at
+from rondel.graph.sentences import validate
+from rondel.graph.source import Report, Source
+from rondel.graph.spec import (
+    ALWAYS,
+    Call,
+    EdgeSpec,
+    GraphSpec,
+    Limits,
+    LoopSpec,
+    NodeSpec,
+    Retry,
+)
+from rondel.graph.vocabulary import Vocabulary
+
+FUNCTION = "function"
+CONSTANT = (True, False, "true", "false")
+ONCE = Retry()
+
+Include = Callable[[Path, Any], GraphSpec | None]
+"""Loads the graph that a node's config refers to: the node's path, and the reference."""
+
+
+class Words:
+    """A vocabulary, looked up once a name."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._names: dict[str, Names] = {}
+        self._models: dict[tuple[str, str], type[BaseModel] | None] = {}
+
+    def names(self, kind: str) -> Names:
+        """The names of a kind."""
+        if kind not in self._names:
+            self._names[kind] = Names(self._vocabulary.names(kind), what="there are")
+        return self._names[kind]
+
+    def model(self, kind: str, name: str) -> type[BaseModel] | None:
+        """The model of a config; None if the name takes any."""
+        if (kind, name) not in self._models:
+            self._models[kind, name] = self._vocabulary.config_model(kind, name)
+        return self._models[kind, name]
+
+
+class Body:
+    """One graph body: checks every name in it, and builds the graph when all is well."""
+
+    def __init__(
+        self, source: Source, path: Path, words: Words, report: Report, include: Include
+    ) -> None:
+        self.source = source
+        self.path = path
+        self.words = words
+        self.report = report
+        self.include = include
+        self.data: Any = value_at(source.data, path)
+        self.ids: dict[str, int] = {}
+        self.id_names = Names(())
+        self.configs: dict[int, Any] = {}
+        self.inner: dict[int, GraphSpec] = {}
+        self.conditions: dict[int, Call] = {}
+        self.processes: dict[int, Call] = {}
+
+    def read(self, graph: schema.Graph | None) -> GraphSpec | None:
+        """The graph, or None if anything is wrong; `graph` is None if its structure was."""
+        before = len(self.report.problems)
+        if isinstance(self.data, dict):
+            self._check_nodes()
+            self._check_edges()
+            self._check_heads()
+            start = self._check_ends("start")
+            end = self._check_ends("end")
+        if graph is None or len(self.report.problems) > before:
+            return None
+        return self._build(graph, start, end)
+
+    # What follows reads the document as it is, so that one error hides no other.
+
+    def _items(self, key: str) -> list[tuple[int, dict[str, Any]]]:
+        items = self.data.get(key)
+        if not isinstance(items, list):
+            return []
+        return [(place, item) for place, item in enumerate(items) if isinstance(item, dict)]
+
+    def _check_nodes(self) -> None:
+        for place, node in self._items("nodes"):
+            name = node.get("id")
+            if isinstance(name, str):
+                self._check_unique(place, name)
+            elif isinstance(name, int | float):
+                self.ids.setdefault(str(name), place)
+            self._check_config(place, node)
+        self.id_names = Names(self.ids, what="there are")
+
+    def _check_unique(self, place: int, name: str) -> None:
+        first = self.ids.setdefault(name, place)
+        if first == place:
+            return
+        line = self.source.line((*self.path, "nodes", first, "id"))
+        where = path_text((*self.path, "nodes", first)) + (f" on line {line}" if line else "")
+        message = f"the id {name!r} is taken already, by {where}"
+        self._problem(("nodes", place, "id"), message, "give each node an id of its own")
+
+    def _check_config(self, place: int, node: dict[str, Any]) -> None:
+        path: Path = ("nodes", place)
+        call = self._check_call("node", path, node)
+        if call is None:
+            return
+        self.configs[place] = call.config
+        refer = getattr(call.config, "inner_graph", None)
+        reference = refer() if callable(refer) else None
+        if reference is not None:
+            inner = self.include((*self.path, *path), reference)
+            if inner is not None:
+                self.inner[place] = inner
+
+    def _check_call(self, kind: str, path: Path, item: dict[str, Any]) -> Call | None:
+        """The type and config of a node, condition or process, if both are right."""
+        name, config = item.get("type"), item.get("config")
+        config = {} if config is None else config
+        if not isinstance(name, str) or not isinstance(config, dict):
+            return None
+        if name not in self.words.names(kind):
+            message = f"there is no {_called(kind)} {name!r}"
+            self._problem((*path, "type"), message, self.words.names(kind).hint(name))
+            return None
+        return self._check_settings(kind, name, path, config)
+
+    def _check_settings(
+        self, kind: str, name: str, path: Path, config: dict[str, Any]
+    ) -> Call | None:
+        model = self.words.model(kind, name)
+        if model is None:
+            return Call(name, config)
+        place = (*self.path, *path, "config")
+        valid, complaints = validate(model, config, self.source.shown(place) or {})
+        self.report.complain(self.source, place, complaints)
+        if name == FUNCTION and kind != "node":
+            self._check_function(path, config.get("name"))
+        return None if valid is None else Call(name, valid)
+
+    def _check_function(self, path: Path, name: Any) -> None:
+        functions = self.words.names(FUNCTION)
+        if isinstance(name, str) and name not in functions:
+            message = f"no function is registered as {name!r}"
+            self._problem((*path, "config", "name"), message, functions.hint(name))
+
+    def _check_edges(self) -> None:
+        for place, edge in self._items("edges"):
+            path: Path = ("edges", place)
+            for key in ("from", "to"):
+                self._check_id((*path, key), edge.get(key))
+            condition, process = edge.get("condition"), edge.get("process")
+            if isinstance(condition, dict):
+                call = self._check_call("condition", (*path, "condition"), condition)
+                self.conditions[place] = call or ALWAYS
+            elif condition in CONSTANT:
+                self.conditions[place] = Call(str(condition).lower())
+            if isinstance(process, dict):
+                call = self._check_call("process", (*path, "process"), process)
+                self.processes[place] = call or ALWAYS
+
+    def _check_id(self, path: Path, name: Any) -> None:
+        if isinstance(name, str) and name not in self.ids:
+            self._problem(path, f"there is no node {name!r}", self.id_names.hint(name))
+
+    def _check_heads(self) -> None:
+        loops = self.data.get("loops")
+        for head in loops if isinstance(loops, dict) else ():
+            self._check_id(("loops", head), head)
+
+    def _check_ends(self, key: str) -> list[str]:
+        """The nodes of `start` or `end`, as given or by default."""
+        given = self.data.get(key)
+        if isinstance(given, str):
+            self._check_id((key,), given)
+            return [given]
+        if isinstance(given, list) and given:
+            for place, name in enumerate(given):
+                self._check_id((key, place), name)
+            return list(dict.fromkeys(name for name in given if isinstance(name, str)))
+        return self._default_ends(key) if not given else []
+
+    def _default_ends(self, key: str) -> list[str]:
+        pairs = [(edge.get("from"), edge.get("to")) for _, edge in self._items("edges")]
+        edges = [(a, b) for a, b in pairs if isinstance(a, str) and isinstance(b, str)]
+        if key == "start":
+            found, why = topology.entrances(list(self.ids), edges), "an edge enters every node"
+        else:
+            found, why = topology.sinks(list(self.ids), edges), "an edge leaves every node"
+        if not found and self.ids:
+            message = f"the graph has no {key}: {why}"
+            self._problem(
+                (), message, f"name its {key} node, as in: {key}: [{next(iter(self.ids))}]"
+            )
+        return found
+
+    def _problem(self, path: Path, message: str, hint: str) -> None:
+        self.report.problems.append(self.source.problem((*self.path, *path), message, hint))
+
+    def _warn(self, path: Path, message: str, hint: str) -> None:
+        self.report.warnings.append(self.source.problem((*self.path, *path), message, hint))
+
+    # From here on all is well.
+
+    def _build(self, graph: schema.Graph, start: list[str], end: list[str]) -> GraphSpec:
+        edges = self._edges(graph.edges or [])
+        self._warn_unreachable(edges, start)
+        limits = graph.limits or schema.Limits()
+        return GraphSpec(
+            id=graph.id,
+            nodes=tuple(self._node(place, node) for place, node in enumerate(graph.nodes)),
+            edges=edges,
+            start=tuple(start),
+            end=tuple(end),
+            description=graph.description or "",
+            loops={head: self._loop(head, loop) for head, loop in (graph.loops or {}).items()},
+            limits=Limits(max_steps=limits.max_steps),
+            file=self.source.file,
+        )
+
+    def _node(self, place: int, node: schema.Node) -> NodeSpec:
+        return NodeSpec(
+            id=node.id,
+            type=node.type,
+            config=self.configs[place],
+            description=node.description or "",
+            context_window=node.context_window,
+            timeout=node.timeout,
+            retry=node.retry.spec() if node.retry else ONCE,
+            on_error=node.on_error,
+            join=node.join,
+            inner=self.inner.get(place),
+            line=self.source.line((*self.path, "nodes", place)),
+        )
+
+    def _loop(self, head: str, loop: schema.Loop) -> LoopSpec:
+        line = self.source.line((*self.path, "loops", head))
+        return LoopSpec(head=head, max_rounds=loop.max_rounds, exit=loop.exit, line=line)
+
+    def _edges(self, edges: list[schema.Edge]) -> tuple[EdgeSpec, ...]:
+        """The edges in file order, each once."""
+        times = Counter((edge.source, edge.target) for edge in edges)
+        seen: dict[str, int] = {}
+        kept: list[EdgeSpec] = []
+        for place, edge in enumerate(edges):
+            if times[edge.source, edge.target] > 1:
+                fields = json.dumps(edge.model_dump(), sort_keys=True, default=repr)
+                first = seen.setdefault(fields, place)
+                if first != place:
+                    self._warn_repeated(place, first, edge)
+                    continue
+            kept.append(self._edge(place, edge))
+        return tuple(kept)
+
+    def _edge(self, place: int, edge: schema.Edge) -> EdgeSpec:
+        return EdgeSpec(
+            source=edge.source,
+            target=edge.target,
+            label=edge.label or "",
+            condition=self.conditions.get(place, ALWAYS),
+            trigger=edge.trigger,
+            carry_data=edge.carry_data,
+            keep_message=edge.keep_message,
+            clear_context=edge.clear_context,
+            clear_kept_context=edge.clear_kept_context,
+            process=self.processes.get(place),
+            line=self.source.line((*self.path, "edges", place)),
+        )
+
+    def _warn_repeated(self, place: int, first: int, edge: schema.Edge) -> None:
+        other = path_text((*self.path, "edges", first))
+        message = (
+            f"the edge from {edge.source!r} to {edge.target!r} repeats {other}; it counts once"
+        )
+        self._warn(("edges", place), message, "remove it, or make the two differ")
+
+    def _warn_unreachable(self, edges: tuple[EdgeSpec, ...], start: list[str]) -> None:
+        triggers = [(edge.source, edge.target) for edge in edges if edge.trigger]
+        for name in topology.unreachable(list(self.ids), triggers, start):
+            message = f"nothing can reach the node {name!r} from the start"
+            hint = "lead an edge to it, name it in 'start', or remove it"
+            self._warn(("nodes", self.ids[name]), message, hint)
+
+
+def _called(kind: str) -> str:
+    return "node type" if kind == "node" else kind

@@ -1,0 +1,392 @@
+"""Compiling: from a checked graph to the loop forest, once, before anything runs.
+
+The strongly connected parts of a scope, over its trigger edges, are its loops. Inside a loop,
+with the edges into its head cut, the same again. A data-only edge orders its target after its
+source wherever that closes no cycle, taken in file order.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from rondel.errors import GraphError, Problem
+from rondel.graph.components import TopologicalOrder, strong_components
+from rondel.graph.plan import CONTRACT_LABELS, HEAD, Group, Plan, PlanEdge, PlanNode, Scope, Wire
+from rondel.graph.spec import EdgeSpec, GraphSpec, LoopSpec, NodeSpec
+
+EAGER_FACTOR = 8
+"""Loops with many entries are compiled per entry; past this multiple of the graph's size, late."""
+
+
+def compile_graph(spec: GraphSpec) -> Plan:
+    """The plan of a graph, or a GraphError with all that its structure gets wrong."""
+    compiler = _Compiler(spec)
+    root = compiler.compile_all()
+    if compiler.problems:
+        raise GraphError(compiler.problems)
+    return Plan(spec, compiler.nodes, compiler.edges, root, spec.limits.max_steps)
+
+
+class _Compiler:
+    def __init__(self, spec: GraphSpec) -> None:
+        self.spec = spec
+        self.nodes: list[PlanNode] = []
+        self.edges: list[PlanEdge] = []
+        self.problems: list[Problem] = []
+        self._loops: dict[int, LoopSpec] = {}
+        self._headed: set[int] = set()
+        self._file: dict[int, str] = {}
+        self._budget = 0
+
+    def compile_all(self) -> Scope:
+        """The root scope, with every inner graph and every loop below it."""
+        root: Scope | None = None
+        graphs: list[tuple[GraphSpec, PlanNode | None]] = [(self.spec, None)]
+        for graph, owner in graphs:
+            inner = self._number(graph, owner)
+            scope = self._graph_scope(graph)
+            graphs.extend(inner)
+            if owner is None:
+                root = scope
+            else:
+                owner.inner = scope
+        self._check_contract_heads()
+        assert root is not None  # noqa: S101
+        return root
+
+    # Numbering
+
+    def _number(
+        self, graph: GraphSpec, owner: PlanNode | None
+    ) -> list[tuple[GraphSpec, PlanNode | None]]:
+        self._index: dict[str, int] = {}
+        inner: list[tuple[GraphSpec, PlanNode | None]] = []
+        for node_spec in graph.nodes:
+            node = self._add_node(node_spec, owner)
+            self._index[node_spec.id] = node.index
+            self._file[node.index] = graph.file
+            if node_spec.inner is not None:
+                inner.append((node_spec.inner, node))
+        for edge_spec in graph.edges:
+            self._add_edge(edge_spec)
+        for loop in graph.loops.values():
+            self._loops[self._index[loop.head]] = loop
+        self._budget = EAGER_FACTOR * (len(self.nodes) + len(self.edges)) + 1000
+        return inner
+
+    def _add_node(self, spec: NodeSpec, owner: PlanNode | None) -> PlanNode:
+        public = f"{owner.id}/{spec.id}" if owner else spec.id
+        node = PlanNode(len(self.nodes), public, spec.id, spec, spec.context_window)
+        node.owner = owner.index if owner else None
+        self.nodes.append(node)
+        return node
+
+    def _add_edge(self, spec: EdgeSpec) -> None:
+        source, target = self._index[spec.source], self._index[spec.target]
+        clears = spec.clear_context or spec.clear_kept_context
+        edge = PlanEdge(
+            index=len(self.edges),
+            source=source,
+            target=target,
+            spec=spec,
+            trigger=spec.trigger,
+            carry=spec.carry_data,
+            keep=spec.keep_message,
+            clear=spec.clear_context,
+            clear_kept=spec.clear_kept_context,
+            touches=spec.carry_data or clears,
+        )
+        self.edges.append(edge)
+        self.nodes[source].out.append(edge.index)
+        self.nodes[target].into.append(edge.index)
+
+    # Scopes
+
+    def _graph_scope(self, graph: GraphSpec) -> Scope:
+        starts = [self._index[name] for name in graph.start]
+        everyone = sorted(self._index.values())
+        reachable = self._reachable(starts)
+        nodes = [node for node in everyone if node in reachable]
+        scope = self._scope(nodes, set(everyone), None, starts, None, 0)
+        scope.starts = tuple(starts)
+        scope.ends = tuple(self._index[name] for name in graph.end)
+        self._check_starts(scope)
+        self._compile_loops(scope)
+        return scope
+
+    def _reachable(self, starts: Sequence[int]) -> set[int]:
+        seen = set(starts)
+        work = list(starts)
+        while work:
+            for edge in self._out(work.pop()):
+                if edge.trigger and edge.target not in seen:
+                    seen.add(edge.target)
+                    work.append(edge.target)
+        return seen
+
+    def _compile_loops(self, scope: Scope) -> None:
+        work = [scope]
+        while work:
+            current = work.pop()
+            for item in current.items:
+                if not isinstance(item, Group):
+                    continue
+                self._headed.update(item.entries)
+                for head in item.entries:
+                    if self._budget > 0:
+                        work.append(item.scope(head))
+
+    def _loop_scope(self, group: Group, head: int, parent: Scope, item: int) -> Scope:
+        scope = self._scope(list(group.nodes), set(group.nodes), head, [head], parent, item)
+        contract = self._loops.get(head)
+        if contract is not None:
+            scope.exit_now = contract.exit == "now"
+            scope.max_rounds = contract.max_rounds or scope.max_rounds
+        self._find_exits(scope, contract)
+        return scope
+
+    def _scope(
+        self,
+        nodes: list[int],
+        voters: set[int],
+        head: int | None,
+        roots: Sequence[int],
+        parent: Scope | None,
+        parent_item: int,
+    ) -> Scope:
+        self._budget -= len(nodes)
+        items, item_of = self._items(nodes, head)
+        inside = [
+            edge
+            for node in nodes
+            for edge in self._out(node)
+            if edge.target != head
+            and edge.target in item_of
+            and item_of[edge.target] != item_of[node]
+        ]
+        inside.sort(key=lambda edge: edge.index)
+        ordering, levels = _order(inside, item_of, len(items), [item_of[root] for root in roots])
+        scope = Scope(
+            parent=parent,
+            parent_item=parent_item,
+            head=head,
+            name="" if head is None else self.nodes[head].name,
+            nodes=tuple(nodes),
+            items=(),
+            item_of=item_of,
+            levels=tuple(levels),
+            waits=_waits(ordering, item_of, len(items)),
+            quorum=(),
+            settles=_settles(ordering, item_of, len(items)),
+            last_level=max(levels, default=0),
+        )
+        scope.items = tuple(
+            self._group(members, scope, number, voters, roots if head is None else ())
+            if looped
+            else members[0]
+            for number, (members, looped) in enumerate(items)
+        )
+        scope.quorum = tuple(
+            1 if isinstance(item, Group) else self._quorum(item, voters, {item})
+            for item in scope.items
+        )
+        scope.wires = tuple(
+            {} if isinstance(item, Group) else self._wires(item, scope) for item in scope.items
+        )
+        scope.tracked = ((),) * len(scope.items)
+        return scope
+
+    def _items(
+        self, nodes: list[int], head: int | None
+    ) -> tuple[list[tuple[list[int], bool]], dict[int, int]]:
+        local = {node: number for number, node in enumerate(nodes)}
+        successors = [
+            [
+                local[edge.target]
+                for edge in self._out(node)
+                if edge.trigger and edge.target != head and edge.target in local
+            ]
+            for node in nodes
+        ]
+        items = []
+        for component in strong_components(len(nodes), successors):
+            first = component[0]
+            looped = len(component) > 1 or first in successors[first]
+            items.append((sorted(nodes[number] for number in component), looped))
+        items.sort()
+        item_of = {node: number for number, (members, _) in enumerate(items) for node in members}
+        return items, item_of
+
+    def _group(
+        self,
+        members: list[int],
+        scope: Scope,
+        number: int,
+        voters: set[int],
+        starts: Sequence[int],
+    ) -> Group:
+        inside = set(members)
+        entries = tuple(
+            node
+            for node in members
+            if node in starts
+            or any(
+                edge.trigger and edge.source not in inside and edge.source in scope.item_of
+                for edge in self._into(node)
+            )
+        )
+        group = Group(
+            nodes=tuple(members),
+            entries=entries,
+            quorum={node: self._quorum(node, voters, inside) for node in entries},
+            compile=lambda head: self._loop_scope(group, head, scope, number),
+        )
+        return group
+
+    def _quorum(self, node: int, voters: set[int], inside: set[int]) -> int:
+        """How many trigger edges must fire for the node to run."""
+        if self.nodes[node].spec.join == "any":
+            return 1
+        edges = self._into(node)
+        votes = sum(e.trigger and e.source in voters and e.source not in inside for e in edges)
+        return max(votes, 1)
+
+    # Edges
+
+    def _wires(self, node: int, scope: Scope) -> dict[int, Wire]:
+        return {edge.index: self._wire(edge, scope) for edge in self._out(node)}
+
+    def _wire(self, edge: PlanEdge, scope: Scope) -> Wire:
+        hops = 0
+        place: Scope = scope
+        while edge.target not in place.item_of and place.parent is not None:
+            place = place.parent
+            hops += 1
+        item = HEAD if edge.target == place.head else place.item_of.get(edge.target, HEAD)
+        into_group = item != HEAD and isinstance(place.items[item], Group)
+        return Wire(edge.index, edge.target, edge.trigger, hops, item, into_group)
+
+    def _find_exits(self, scope: Scope, contract: LoopSpec | None) -> None:
+        inside = set(scope.nodes)
+        exits = sorted(
+            edge.index
+            for node in scope.nodes
+            for edge in self._out(node)
+            if edge.trigger and edge.target not in inside
+        )
+        scope.exits = tuple(exits)
+        scope.goal_ways = self._ways_out(exits, "goal")
+        scope.limit_ways = self._ways_out(exits, "limit")
+        scope.ways = frozenset(scope.goal_ways + scope.limit_ways)
+        scope.tracked = tuple(
+            tuple(wire for wire in wires.values() if wire.hops and self._is_way(wire, scope))
+            for wires in scope.wires
+        )
+        if contract is not None and contract.max_rounds is not None:
+            self._check_way_out(scope, contract)
+
+    def _ways_out(self, exits: list[int], label: str) -> tuple[int, ...]:
+        labels = {index: self.edges[index].spec.label for index in exits}
+        labelled = tuple(index for index in exits if labels[index] == label)
+        if labelled:
+            return labelled
+        plain = tuple(index for index in exits if labels[index] not in CONTRACT_LABELS)
+        candidates = plain or tuple(exits)
+        return candidates if len(candidates) == 1 else ()
+
+    def _is_way(self, wire: Wire, scope: Scope) -> bool:
+        place: Scope | None = scope
+        while place is not None and place.head is not None:
+            if wire.edge in place.ways:
+                return True
+            place = place.parent
+        return False
+
+    def _out(self, node: int) -> Iterable[PlanEdge]:
+        return map(self.edges.__getitem__, self.nodes[node].out)
+
+    def _into(self, node: int) -> Iterable[PlanEdge]:
+        return map(self.edges.__getitem__, self.nodes[node].into)
+
+    # Checks
+
+    def _check_starts(self, scope: Scope) -> None:
+        heads: dict[int, int] = {}
+        for node in scope.starts:
+            item = scope.item_of[node]
+            other = heads.setdefault(item, node)
+            if other != node:
+                self._problem(
+                    node,
+                    f"the start nodes {self.nodes[other].name!r} and {self.nodes[node].name!r} "
+                    "are in one loop",
+                    "a loop is entered at one node; start only one of them",
+                )
+
+    def _check_contract_heads(self) -> None:
+        for node, contract in self._loops.items():
+            if node not in self._headed:
+                known = ", ".join(sorted(self.nodes[head].name for head in self._headed))
+                hint = f"loops here are entered at: {known}" if known else "this graph has no loop"
+                self._problem(
+                    node, f"{contract.head!r} heads no loop", hint, contract.line, "graph.loops."
+                )
+
+    def _check_way_out(self, scope: Scope, contract: LoopSpec) -> None:
+        if len(scope.exits) > 1 and not scope.limit_ways:
+            specs = [self.edges[index].spec for index in scope.exits]
+            names = ", ".join(f"{spec.source} -> {spec.target}" for spec in specs)
+            self._problem(
+                self._head(scope),
+                f"the contract of loop {contract.head!r} can end it, but it has several exits "
+                f"({names})",
+                "set `label: limit` on the edge to take then",
+                contract.line,
+                "graph.loops.",
+            )
+
+    def _head(self, scope: Scope) -> int:
+        return scope.head if scope.head is not None else -1
+
+    def _problem(
+        self, node: int, message: str, hint: str, line: int | None = None, path: str = ""
+    ) -> None:
+        plan_node = self.nodes[node]
+        problem = Problem(
+            message=message,
+            path=f"{path}{plan_node.name}" if path else "graph.start",
+            hint=hint,
+            file=self._file[node],
+            line=line,
+        )
+        if problem not in self.problems:
+            self.problems.append(problem)
+
+
+def _order(
+    edges: list[PlanEdge], item_of: dict[int, int], size: int, roots: list[int]
+) -> tuple[list[PlanEdge], list[int]]:
+    """The edges that order items, and each item's level."""
+    ordering = [edge for edge in edges if edge.trigger]
+    order = TopologicalOrder(size, [(item_of[e.source], item_of[e.target]) for e in ordering])
+    for edge in edges:
+        if not edge.trigger and order.add(item_of[edge.source], item_of[edge.target]):
+            ordering.append(edge)
+    return ordering, order.levels(roots)
+
+
+def _waits(ordering: list[PlanEdge], item_of: dict[int, int], size: int) -> list[int]:
+    waits = [0] * size
+    for edge in ordering:
+        waits[item_of[edge.target]] += 1
+    return waits
+
+
+def _settles(
+    ordering: list[PlanEdge], item_of: dict[int, int], size: int
+) -> tuple[tuple[tuple[int, int], ...], ...]:
+    counts: list[Counter[int]] = [Counter() for _ in range(size)]
+    for edge in ordering:
+        counts[item_of[edge.source]][item_of[edge.target]] += 1
+    return tuple(tuple(counter.items()) for counter in counts)

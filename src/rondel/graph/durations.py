@@ -1,0 +1,58 @@
+"""Lengths of time: seconds, or `500ms`, `90s`, `10m`, `2h`."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+PATTERN = r"^[0-9]+(\.[0-9]+)?(ms|s|m|h)?$"
+FORMS = "seconds, or text such as '500ms', '90s', '10m', '2h'"
+
+
+def seconds(value: object) -> float:
+    """The length in seconds; ValueError if it is no duration."""
+    if isinstance(value, str):
+        found = re.fullmatch(PATTERN, value.strip(), re.ASCII)
+        if not found:
+            raise ValueError(f"must be a duration: {FORMS}")
+        unit = found[2] or ""
+        length = float(value.strip().removesuffix(unit)) * UNITS[unit]
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        length = float(value)
+    else:
+        raise ValueError(f"must be a duration: {FORMS}")
+    if not 0 <= length < math.inf:
+        raise ValueError("must be a length of time that is not negative and has an end")
+    return length
+
+
+def _wait(value: Any) -> float:
+    try:
+        return seconds(value)
+    except (ValueError, OverflowError) as error:
+        raise PydanticCustomError("duration", "{what}", {"what": str(error)}) from None
+
+
+def _duration(value: Any) -> float:
+    length = _wait(value)
+    if length == 0:
+        raise PydanticCustomError("duration", "must be longer than 0")
+    return length
+
+
+def _json_schema(number: dict[str, Any]) -> WithJsonSchema:
+    return WithJsonSchema({"anyOf": [number, {"type": "string", "pattern": PATTERN}]})
+
+
+Duration = Annotated[
+    float, BeforeValidator(_duration), _json_schema({"type": "number", "exclusiveMinimum": 0})
+]
+"""A field that takes a duration longer than nothing."""
+
+Wait = Annotated[float, BeforeValidator(_wait), _json_schema({"type": "number", "minimum": 0})]
+"""A field that takes a duration, where no time at all makes sense too."""

@@ -1,0 +1,248 @@
+"""Graph files to graphs: everything that is wrong with them at once, each with its place."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path as FilePath
+from typing import Any
+
+from rondel.errors import GraphError, Problem
+from rondel.graph import schema
+from rondel.graph.body import Body, Words
+from rondel.graph.paths import Path, value_at
+from rondel.graph.positions import MAX_BYTES, Positions, parse
+from rondel.graph.sentences import validate
+from rondel.graph.source import Report, Source
+from rondel.graph.spec import GraphSpec
+from rondel.graph.variables import fill
+from rondel.graph.vocabulary import Vocabulary
+
+MAX_NESTING = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A graph, what is odd about it, and the documents it was made from.
+
+    `document` and `includes` are as written, with variables unreplaced: they hold no secret and
+    `from_document` makes the same graph of them again. `environment` is what they took from the
+    environment or `.env`, and must not be stored.
+    """
+
+    spec: GraphSpec
+    warnings: tuple[Problem, ...]
+    document: dict[str, Any]
+    includes: Mapping[str, Any] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+def load(
+    path: str | os.PathLike[str],
+    vocabulary: Vocabulary,
+    *,
+    environ: Mapping[str, str] | None = None,
+) -> Loaded:
+    """The graph of a YAML or JSON file; raises GraphError with all that is wrong."""
+    file = FilePath(path)
+    text = _read(file)
+    return _Loader(vocabulary, file.parent, environ).text(text, str(file), file.name)
+
+
+def loads(
+    text: str | bytes,
+    vocabulary: Vocabulary,
+    file: str = "",
+    directory: str | os.PathLike[str] | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+) -> Loaded:
+    """The graph of a text; files it names are found from the directory, else beside `file`."""
+    base = FilePath(file).parent if directory is None else FilePath(directory)
+    return _Loader(vocabulary, base, environ).text(text, file, FilePath(file).name)
+
+
+def from_document(
+    document: dict[str, Any],
+    vocabulary: Vocabulary,
+    directory: str | os.PathLike[str] | None = None,
+    *,
+    includes: Mapping[str, Any] | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Loaded:
+    """The graph of plain data; documents in `includes` stand for the files of those names."""
+    loader = _Loader(vocabulary, FilePath(directory or ""), environ, includes)
+    return loader.document(document, None, "", "")
+
+
+def _read(file: FilePath) -> bytes:
+    try:
+        with file.open("rb") as stream:
+            return stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise GraphError([Problem(f"the file {_reason(error)}", file=str(file))]) from error
+
+
+def _reason(error: OSError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "does not exist"
+    return f"cannot be read: {error.strerror or error}"
+
+
+class _Loader:
+    """One load: the documents met so far, and what is wrong with them."""
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        base: FilePath,
+        environ: Mapping[str, str] | None,
+        given: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.words = Words(vocabulary)
+        self.base = base
+        self.environ = environ
+        self.given = given or {}
+        self.report = Report()
+        self.environment: dict[str, str] = {}
+        self.includes: dict[str, Any] = {}
+        self.done: dict[str, GraphSpec | None] = {}
+        self.chain: list[str] = []
+        self.nesting = 0
+
+    def text(self, text: str | bytes, file: str, key: str) -> Loaded:
+        """Load the outermost graph from its text."""
+        parsed = parse(text, file)
+        self.report.problems += parsed.problems
+        return self.document(parsed.data, parsed.positions, file, key)
+
+    def document(self, raw: Any, positions: Positions | None, file: str, key: str) -> Loaded:
+        """Load the outermost graph from its data."""
+        self.chain.append(self._identity(key))
+        spec = self._graph(self._source(raw, positions, file, key))
+        if spec is None or self.report.problems:
+            raise GraphError(self.report.sorted_problems())
+        warnings = tuple(self.report.sorted_warnings())
+        return Loaded(spec, warnings, raw, self.includes, self.environment)
+
+    def _source(self, raw: Any, positions: Positions | None, file: str, key: str) -> Source:
+        """The document with its variables replaced."""
+        filled = fill(raw, self.base / posixpath.dirname(key), self.environ)
+        source = Source(raw, filled.data, file, key, positions)
+        for unfilled in filled.problems:
+            problem = source.problem(unfilled.path, unfilled.message, unfilled.hint)
+            self.report.problems.append(problem)
+        self.environment |= filled.environment
+        return source
+
+    def _graph(self, source: Source) -> GraphSpec | None:
+        """The graph of a whole document, or of a bare body."""
+        data = source.data
+        if isinstance(data, dict) and "nodes" in data and "graph" not in data:
+            return self._bare(source)
+        if not isinstance(data, dict):
+            if data is source.raw:
+                self.report.problems.append(_no_document(source))
+            return None
+        document, complaints = validate(schema.Document, data, source.raw)
+        self.report.complain(source, (), complaints)
+        return self._body(source, ("graph",), document.graph if document else None)
+
+    def _bare(self, source: Source) -> GraphSpec | None:
+        """A file without `graph:` that begins with what belongs under it."""
+        if len(self.chain) == 1:
+            hint = "put it all under 'graph:', with an 'id'"
+            message = "there is no 'graph:'; the whole file is taken for the graph"
+            self.report.warnings.append(source.problem((), message, hint))
+        data = {"id": FilePath(source.file).stem or "graph", **source.data}
+        envelope = {key: data.pop(key) for key in ("version", "vars") if key in data}
+        _, complaints = validate(schema.Envelope, envelope, source.raw)
+        self.report.complain(source, (), complaints)
+        return self._inline(replace(source, data=data), ())
+
+    def _inline(self, source: Source, path: Path) -> GraphSpec | None:
+        """The graph whose body is at a path."""
+        data = value_at(source.data, path)
+        graph, complaints = validate(schema.Graph, data, source.shown(path))
+        self.report.complain(source, path, complaints)
+        return self._body(source, path, graph)
+
+    def _body(self, source: Source, path: Path, graph: schema.Graph | None) -> GraphSpec | None:
+        def include(node: Path, reference: Any) -> GraphSpec | None:
+            return self._include(source, node, reference)
+
+        return Body(source, path, self.words, self.report, include).read(graph)
+
+    def _include(self, source: Source, node: Path, reference: Any) -> GraphSpec | None:
+        """The graph inside a node: `("inline", body, key)` or `("file", name)`."""
+        kind, what, *rest = reference
+        place = (*node, "config", *_key_path(source, node, what, rest))
+        if self.nesting >= MAX_NESTING:
+            message = f"graphs nest deeper than {MAX_NESTING} levels here"
+            self.report.problems.append(source.problem(place, message))
+            return None
+        self.nesting += 1
+        try:
+            if kind == "inline":
+                return self._inline(source, place)
+            return self._file(source, place, str(what))
+        finally:
+            self.nesting -= 1
+
+    def _file(self, source: Source, place: Path, name: str) -> GraphSpec | None:
+        """The graph of a file named in a node's config, loaded once however often it is named."""
+        key = posixpath.normpath(posixpath.join(posixpath.dirname(source.key), name))
+        identity = self._identity(key)
+        if identity in self.chain:
+            ring = [*self.chain[self.chain.index(identity) :], identity]
+            message = f"the graph contains itself: {' -> '.join(FilePath(f).name for f in ring)}"
+            hint = "use a loop of edges to repeat a part"
+            self.report.problems.append(source.problem(place, message, hint))
+            return None
+        if identity not in self.done:
+            included = self._included(source, place, key)
+            if included is None:
+                return None
+            self.chain.append(identity)
+            self.done[identity] = self._graph(included)
+            self.chain.pop()
+        return self.done[identity]
+
+    def _included(self, source: Source, place: Path, key: str) -> Source | None:
+        """The document of an included file."""
+        file = self.base / key
+        try:
+            if key in self.given:
+                self.includes[key], positions = self.given[key], None
+            else:
+                parsed = parse(_read(file), str(file))
+                self.report.problems += parsed.problems
+                self.includes[key], positions = parsed.data, parsed.positions
+        except GraphError as error:
+            if isinstance(error.__cause__, OSError):
+                message = f"the file {key!r} {_reason(error.__cause__)}"
+                self.report.problems.append(source.problem(place, message))
+            else:
+                self.report.problems += error.problems
+            return None
+        return self._source(self.includes[key], positions, str(file), key)
+
+    def _identity(self, key: str) -> str:
+        return os.path.realpath(self.base / key)
+
+
+def _no_document(source: Source) -> Problem:
+    message = "a graph file is a mapping of keys to values"
+    if source.data is None:
+        message = "the file is empty" if source.file else "there is nothing to load"
+    return source.problem((), message, "begin with 'graph:'")
+
+
+def _key_path(source: Source, node: Path, what: Any, given: list[Any]) -> Path:
+    """Where in its config a node refers to another graph: as told, else where the value is."""
+    if given:
+        return (given[0],) if isinstance(given[0], str) else tuple(given[0])
+    config = value_at(source.data, (*node, "config"))
+    return next(((key,) for key, value in config.items() if value == what), ())

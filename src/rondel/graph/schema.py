@@ -1,0 +1,221 @@
+"""The document of a graph file, field by field: what is here works, anything else is an error."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from rondel.graph import spec
+from rondel.graph.durations import Duration, Wait
+from rondel.graph.variables import NAME, NAME_PATTERN
+
+RESERVED = frozenset("/[]")
+ID_PATTERN = r"^[^/\[\]]*[^/\[\]\s][^/\[\]]*$"
+
+
+def _name_list(value: Any) -> Any:
+    if value is None:
+        return []
+    if isinstance(value, str):
+        return [value]
+    if not isinstance(value, list):
+        raise PydanticCustomError("names", "must be a node's id or a list of them")
+    return value
+
+
+def _node_id(value: str) -> str:
+    if not value.strip():
+        raise PydanticCustomError("node_id", "must not be empty")
+    if not RESERVED.isdisjoint(value):
+        message = "must not contain '/', '[' or ']': addresses are written with them"
+        raise PydanticCustomError("node_id", message)
+    return value
+
+
+def _call(value: Any) -> Any:
+    if isinstance(value, bool):
+        return {"type": str(value).lower()}
+    if value in ("true", "false"):
+        return {"type": value}
+    if not isinstance(value, dict):
+        message = "must be true, false, or a mapping with 'type' and 'config'"
+        raise PydanticCustomError("condition", message)
+    return value
+
+
+def _version(value: Any) -> Any:
+    if isinstance(value, bool) or value != 1:
+        raise PydanticCustomError("version", "must be 1, the only version there is")
+    return 1
+
+
+def _variable_name(value: str) -> str:
+    if not NAME.fullmatch(value):
+        message = "is not a variable's name: use letters, digits and '_', no digit first"
+        raise PydanticCustomError("variable_name", message)
+    return value
+
+
+Id = Annotated[str, AfterValidator(_node_id), Field(json_schema_extra={"pattern": ID_PATTERN})]
+Ids = Annotated[
+    list[str],
+    BeforeValidator(_name_list),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string"},
+                {"type": "array", "items": {"type": "string"}},
+                {"type": "null"},
+            ]
+        }
+    ),
+]
+VariableName = Annotated[str, AfterValidator(_variable_name)]
+
+
+class Part(BaseModel):
+    """A mapping of the document; a key it does not know is an error."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Condition(Part):
+    """When an edge fires."""
+
+    type: str = Field(description="A condition's type.")
+    config: dict[str, Any] | None = Field(None, description="The settings of that type.")
+
+
+class Process(Part):
+    """What happens to a message on its way along an edge."""
+
+    type: str = Field(description="A process's type.")
+    config: dict[str, Any] | None = Field(None, description="The settings of that type.")
+
+
+class Retry(Part):
+    """How a failed attempt is made again."""
+
+    max_attempts: int = Field(1, ge=1, description="The most attempts, the first one included.")
+    min_wait: Wait | None = Field(None, description="The wait after the first failure; default 1s.")
+    max_wait: Wait | None = Field(None, description="The longest wait; default 6s.")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Retry:
+        waits = self.spec()
+        if waits.min_wait > waits.max_wait:
+            raise PydanticCustomError("waits", "has a min_wait longer than its max_wait")
+        return self
+
+    def spec(self) -> spec.Retry:
+        """The same for the engine; a wait that is not given yields to the one that is."""
+        default = spec.Retry()
+        shortest, longest = self.min_wait, self.max_wait
+        if shortest is None:
+            shortest = default.min_wait if longest is None else min(default.min_wait, longest)
+        if longest is None:
+            longest = max(default.max_wait, shortest)
+        return spec.Retry(self.max_attempts, shortest, longest)
+
+
+class Node(Part):
+    """One node of the graph."""
+
+    id: Id = Field(description="Its name, unique in the graph; without '/', '[' and ']'.")
+    type: str = Field(description="What it does.")
+    config: dict[str, Any] | None = Field(None, description="The settings of its type.")
+    description: str | None = Field(None, description="For people; the engine ignores it.")
+    context_window: int = Field(
+        0,
+        ge=-1,
+        description="Inputs kept between executions: 0 none but kept ones, N the newest N, -1 all.",
+    )
+    timeout: Duration | None = Field(None, description="The most time one attempt may take.")
+    retry: Retry | None = Field(None, description="How a failed attempt is made again.")
+    on_error: spec.OnError = Field(
+        "fail", description="A failure fails the session, or becomes data and emits nothing."
+    )
+    join: spec.Join = Field(
+        "any", description="Runs when any trigger edge fired, or only when all did."
+    )
+
+
+class Edge(Part):
+    """One edge of the graph."""
+
+    source: str = Field(alias="from", description="The id of the node it leaves.")
+    target: str = Field(alias="to", description="The id of the node it enters.")
+    label: str | None = Field(None, description="Free text; routers select by it.")
+    condition: Annotated[Condition, BeforeValidator(_call)] = Field(
+        Condition(type="true"), description="Whether the edge fires for a message."
+    )
+    trigger: bool = Field(True, description="False: carries data, never starts the target.")
+    carry_data: bool = Field(True, description="Whether the message is delivered.")
+    keep_message: bool = Field(False, description="Mark the delivered message as kept.")
+    clear_context: bool = Field(False, description="First drop what the target retained.")
+    clear_kept_context: bool = Field(False, description="First drop what the target kept.")
+    process: Process | None = Field(None, description="What changes the message on its way.")
+
+
+class Loop(Part):
+    """The contract of one loop."""
+
+    max_rounds: int | None = Field(None, ge=1, description="The most rounds per entry; 100.")
+    exit: spec.ExitRule = Field(
+        "round_end", description="When an exit edge fired: end after the round, or now."
+    )
+
+
+class Limits(Part):
+    """Bounds on the whole run."""
+
+    max_steps: int = Field(spec.DEFAULT_MAX_STEPS, ge=1, description="The most steps of a run.")
+
+
+class Graph(Part):
+    """Nodes and directed edges, cycles allowed."""
+
+    id: str = Field(min_length=1, description="The graph's name.")
+    description: str | None = Field(None, description="For people; the engine ignores it.")
+    start: Ids = Field(
+        default_factory=list, description="Where it starts; else the nodes no edge enters."
+    )
+    end: Ids = Field(
+        default_factory=list,
+        description="Where the result is; the first with output wins; else the sinks.",
+    )
+    limits: Limits | None = Field(None, description="Bounds on the whole run.")
+    loops: dict[str, Loop] | None = Field(
+        None, description="The contracts of loops, by the id of the head."
+    )
+    nodes: list[Node] = Field(min_length=1, description="What works.")
+    edges: list[Edge] | None = Field(None, description="What leads from one node to another.")
+
+
+class Envelope(Part):
+    """What a graph file says besides its graph."""
+
+    version: Annotated[Literal[1], BeforeValidator(_version)] = Field(
+        1, description="The version of the format."
+    )
+    vars: dict[VariableName, str | int | float | bool | None] | None = Field(
+        None,
+        description="Values for ${NAME}.",
+        json_schema_extra={"propertyNames": {"pattern": f"^{NAME_PATTERN}$"}},
+    )
+
+
+class Document(Envelope):
+    """A graph file."""
+
+    graph: Graph = Field(description="The graph.")

@@ -1,0 +1,65 @@
+"""One document on its way to a graph: what it says, and where it says it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from rondel.errors import Problem
+from rondel.graph.paths import Path, path_text, value_at
+from rondel.graph.positions import Positions
+from rondel.graph.sentences import Complaint
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A document as written (`raw`) and with its variables replaced (`data`).
+
+    `file` is what problems call it, `key` its path from the outermost document's directory.
+    """
+
+    raw: Any
+    data: Any
+    file: str = ""
+    key: str = ""
+    positions: Positions | None = None
+
+    def shown(self, path: Path) -> Any:
+        """What the file has at a path: safe to quote, since secrets are still names there."""
+        return value_at(self.raw, path)
+
+    def line(self, path: Path) -> int | None:
+        """The line of what is at the path, or of the nearest thing around it."""
+        return self.positions.key_line(path) if self.positions else None
+
+    def problem(self, path: Path, message: str, hint: str = "") -> Problem:
+        """A problem at a place in this document."""
+        line = self.positions.line(path) if self.positions else None
+        return Problem(message, path_text(path), hint, self.file, line)
+
+
+@dataclass(slots=True)
+class Report:
+    """What is wrong, and what is only odd, in everything that is being loaded."""
+
+    problems: list[Problem] = field(default_factory=list)
+    warnings: list[Problem] = field(default_factory=list)
+
+    def complain(self, source: Source, path: Path, complaints: Iterable[Complaint]) -> None:
+        """Add complaints about the value at a path."""
+        for complaint in complaints:
+            place = (*path, *complaint.path)
+            self.problems.append(source.problem(place, complaint.message, complaint.hint))
+
+    def sorted_problems(self) -> list[Problem]:
+        return _by_place(self.problems)
+
+    def sorted_warnings(self) -> list[Problem]:
+        return _by_place(self.warnings)
+
+
+def _by_place(problems: list[Problem]) -> list[Problem]:
+    """File by file as they were met, and by line in each."""
+    order = {file: place for place, file in enumerate(dict.fromkeys(p.file for p in problems))}
+    return sorted(problems, key=lambda problem: (order[problem.file], problem.line or 0))

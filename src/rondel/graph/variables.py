@@ -1,0 +1,233 @@
+"""`${NAME}` in a document: from its vars, then the environment, then `.env` beside the file."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path as FilePath
+from typing import Any
+
+from rondel.graph.names import Names
+from rondel.graph.paths import Path
+from rondel.graph.positions import MAX_BYTES, MAX_DEPTH
+
+NAME_PATTERN = r"[A-Za-z_][A-Za-z0-9_]*"
+NAME = re.compile(NAME_PATTERN)
+REFERENCE = re.compile(r"\$\$\{|\$\{([^{}\n]*)(\}?)")
+DOTENV_LINE = re.compile(rf"\s*(?:export\s+)?({NAME_PATTERN})\s*=\s*(.*?)\s*", re.ASCII)
+ESCAPES = {"\\n": "\n", "\\t": "\t", '\\"': '"', "\\\\": "\\"}
+MAX_CHAIN = 100
+LITERAL = "write '$${' where '${' is meant as it stands"
+DEFINE = f"set it under 'vars:', in the environment or in .env; {LITERAL}"
+
+
+class EnvironmentText(str):
+    """Text that came from the environment or `.env`: it may be a secret, and it has no type."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Unfilled:
+    """A reference that has no value, and what to do about it."""
+
+    path: Path
+    message: str
+    hint: str = ""
+
+
+@dataclass(slots=True)
+class Filled:
+    """A document with its variables replaced, what could not be, and what the environment gave."""
+
+    data: Any
+    problems: list[Unfilled] = field(default_factory=list)
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+def fill(document: Any, directory: FilePath, environ: Mapping[str, str] | None = None) -> Filled:
+    """The document with every `${NAME}` replaced; shares what has none with the original.
+
+    Without `environ`, the process's environment counts and then `.env` in the directory.
+    """
+    declared = document.get("vars") if isinstance(document, dict) else None
+    return _Filler(declared if isinstance(declared, dict) else {}, directory, environ).run(document)
+
+
+def read_dotenv(text: str) -> dict[str, str]:
+    """The names and values of a `.env` file; lines that are no assignment do not count."""
+    values: dict[str, str] = {}
+    for line in text.splitlines():
+        found = DOTENV_LINE.fullmatch(line)
+        if found:
+            values[found[1]] = _dotenv_value(found[2])
+    return values
+
+
+def _dotenv_value(text: str) -> str:
+    if quoted := re.fullmatch(r"'([^']*)'(?:\s+#.*)?", text):
+        return quoted[1]
+    if quoted := re.fullmatch(r'"((?:[^"\\]|\\.)*)"(?:\s+#.*)?', text):
+        return re.sub(r"\\.", lambda found: ESCAPES.get(found[0], found[0]), quoted[1])
+    return re.sub(r"(?:^|\s+)#.*", "", text)
+
+
+class _Filler:
+    """Replaces references while it walks a document."""
+
+    def __init__(
+        self, declared: Mapping[str, Any], directory: FilePath, environ: Mapping[str, str] | None
+    ) -> None:
+        self.declared = declared
+        self.directory = directory
+        self.environ = os.environ if environ is None else environ
+        self.dotenv: dict[str, str] | None = None if environ is None else {}
+        self.names = Names(declared)
+        self.values: dict[str, Any] = {}
+        self.open: list[str] = []
+        self.path: list[str | int] = []
+        self.shared: dict[int, Any] = {}
+        self.room = MAX_BYTES
+        self.filled = Filled(None)
+
+    def run(self, document: Any) -> Filled:
+        try:
+            self.filled.data = self._walk(document)
+        except _TooDeepError:
+            message = f"the document nests deeper than {MAX_DEPTH} levels"
+            self._problem(message, path=tuple(self.path[:4]))
+        return self.filled
+
+    def _walk(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self._text(value) if "${" in value else value
+        if not isinstance(value, dict | list) or not value:
+            return value
+        if id(value) not in self.shared:
+            if len(self.path) >= MAX_DEPTH:
+                raise _TooDeepError
+            self.shared[id(value)] = self._container(value)
+        return self.shared[id(value)]
+
+    def _container(self, value: Any) -> Any:
+        """The container itself if nothing in it changed, else a changed copy."""
+        path, copy = self.path, None
+        for step, item in value.items() if isinstance(value, dict) else enumerate(value):
+            if not isinstance(item, str | dict | list):
+                continue
+            path.append(step)
+            new = self._walk(item)
+            path.pop()
+            if new is not item:
+                copy = value.copy() if copy is None else copy
+                copy[step] = new
+        return value if copy is None else copy
+
+    def _text(self, text: str) -> Any:
+        """A string's value; what is wrong with its references is reported where it stands."""
+        for name, closed in _references(text):
+            self._check(name, closed)
+        if len(self.path) == 2 and self.path[0] == "vars":
+            return self._value(str(self.path[1]))
+        return self._expand(text)
+
+    def _check(self, name: str, closed: bool) -> None:
+        if not closed:
+            self._problem(f"the reference '${{{name}' has no closing brace", LITERAL)
+        elif not NAME.fullmatch(name):
+            self._problem(f"{name!r} is not a variable's name", LITERAL)
+        elif name not in self.declared and self._from_environment(name) is None:
+            near = self.names.hint(name)
+            hint = near if near.startswith("did") else DEFINE
+            self._problem(f"the variable {name!r} is not set", hint)
+
+    def _expand(self, text: str) -> Any:
+        whole = REFERENCE.fullmatch(text)
+        if whole and whole[2]:
+            return self._value(whole[1])
+        parts: list[str] = []
+        end, secret = 0, False
+        for found in REFERENCE.finditer(text):
+            value = "${" if found[0] == "$${" else self._value(found[1])
+            secret = secret or isinstance(value, EnvironmentText)
+            parts += [text[end : found.start()], _in_text(value)]
+            end = found.end()
+            if not self._spend(len(parts[-1])):
+                return ""
+        result = "".join([*parts, text[end:]])
+        return EnvironmentText(result) if secret else result
+
+    def _value(self, name: str) -> Any:
+        """The value of a name, or empty text where a problem says why there is none."""
+        if name in self.values:
+            return self.values[name]
+        if name not in self.declared:
+            return self._from_environment(name) or ""
+        value = self.declared[name]
+        if isinstance(value, str) and "${" in value:
+            value = self._declared(name, value)
+        self.values[name] = value
+        return value
+
+    def _declared(self, name: str, text: str) -> Any:
+        if name in self.open:
+            chain = " -> ".join([*self.open[self.open.index(name) :], name])
+            self._problem(f"the variable refers to itself: {chain}", path=("vars", name))
+            return ""
+        if len(self.open) >= MAX_CHAIN:
+            message = f"the variable is reached through more than {MAX_CHAIN} others"
+            self._problem(message, path=("vars", name))
+            return ""
+        self.open.append(name)
+        value = self._expand(text)
+        self.open.pop()
+        return value
+
+    def _from_environment(self, name: str) -> EnvironmentText | None:
+        value = self.environ.get(name)
+        if value is None:
+            value = self._dotenv().get(name)
+        if value is None:
+            return None
+        self.filled.environment[name] = value
+        return EnvironmentText(value)
+
+    def _dotenv(self) -> dict[str, str]:
+        if self.dotenv is None:
+            file = self.directory / ".env"
+            text = file.read_text("utf-8-sig", "replace") if file.is_file() else ""
+            self.dotenv = read_dotenv(text)
+        return self.dotenv
+
+    def _spend(self, size: int) -> bool:
+        """Keep a few variables from growing into a text that fills the memory."""
+        if self.room >= 0 > self.room - size:
+            self._problem(f"the variables make more than {MAX_BYTES} characters of text")
+        self.room -= size
+        return self.room >= 0
+
+    def _problem(self, message: str, hint: str = "", path: Path | None = None) -> None:
+        self.filled.problems.append(Unfilled(path or tuple(self.path), message, hint))
+
+
+class _TooDeepError(Exception):
+    """The document nests too deep to be walked."""
+
+
+def _references(text: Any) -> list[tuple[str, bool]]:
+    """The names a string refers to, each with whether its brace is closed."""
+    if not isinstance(text, str):
+        return []
+    found = REFERENCE.finditer(text)
+    return [(match[1], bool(match[2])) for match in found if match[1] is not None]
+
+
+def _in_text(value: Any) -> str:
+    """A variable's value inside other text."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)

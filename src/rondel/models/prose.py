@@ -1,0 +1,155 @@
+"""Plausible text without a model: English or Chinese, a draft or a review, never twice the same."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from random import Random
+
+from rondel.models.tokens import CJK
+
+TOPIC_CHARACTERS = 60
+
+_REVIEWER = re.compile(
+    r"review|critic|critique|judge|score|rate\b|rating|grade|evaluat|assess|check|verif|feedback on"
+    r"|评审|评分|评价|评估|审阅|审稿|审核|点评|打分|批评|检查|校对",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r"[“「]([^“”「」]+)[”」]")
+_SENTENCE_END = re.compile(r"[.!?。！？\n]")
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """Openings, sentence patterns and the words that fill them."""
+
+    draft: str
+    review: str
+    score: str
+    drafting: tuple[str, ...]
+    reviewing: tuple[str, ...]
+    words: dict[str, tuple[str, ...]]
+    join: str
+
+
+def _words(text: str, between: str = " ") -> tuple[str, ...]:
+    return tuple(text.split(between))
+
+
+ENGLISH = Language(
+    draft="Draft {number} on “{topic}”.",
+    review="Review {number} of “{topic}”.",
+    score="Score: {score}.",
+    drafting=(
+        "The {quality} {thing} {does} every {quality} {thing} {manner}.",
+        "Where a {thing} once stood, {person} now {does} a {quality} {thing}.",
+        "Each {thing} that {person} {does} leaves a {quality} {thing} behind.",
+        "Without its {quality} {thing}, the {thing} {does} nothing {manner}.",
+        "What {person} needs is a {thing} that {does} the {quality} {thing} {manner}.",
+        "So a {quality} {thing} {does} the {thing}, and {person} notices it {manner}.",
+    ),
+    reviewing=(
+        "The passage on the {quality} {thing} should say {manner} how it {does} the {thing}.",
+        "Replace the {quality} {thing}: {person} will miss the {quality} {thing}.",
+        "The claim that a {thing} {does} the {quality} {thing} wants a source.",
+        "Better than before: the {quality} {thing} {does} the {thing} {manner}.",
+        "Cut the {thing}; a {quality} {thing} already {does} that {manner}.",
+        "Ask what {person} gains when the {thing} {does} a {quality} {thing}.",
+    ),
+    words={
+        "quality": _words(
+            "brisk candid dense fragile gentle honest keen lucid modest narrow patient quiet "
+            "robust sober tidy vivid warm young zealous blunt crisp daring frugal humble"
+        ),
+        "thing": _words(
+            "bridge canvas dialogue frontier garden harbour journey kernel ledger mirror notebook "
+            "pattern question rhythm signal thread voyage window yardstick beacon compass draught "
+            "fabric habit lantern margin promise recipe shelter template"
+        ),
+        "does": _words(
+            "answers borrows carries defends echoes frames grounds helps invites joins keeps "
+            "limits measures names opens proves questions reveals shapes tests unites values "
+            "weighs yields balances changes"
+        ),
+        "person": _words(
+            "the author, an editor, the reader, a newcomer, the engineer, the audience, a sceptic, "
+            "the team, an expert, the customer, a student, the operator",
+            ", ",
+        ),
+        "manner": _words(
+            "at once, by degrees, in plain words, for good reason, without haste, with care, "
+            "in the end, step by step, beyond doubt, on its own, in daylight, under load, "
+            "over time, at any price, with one example, from the start",
+            ", ",
+        ),
+    },
+    join=" ",
+)
+
+CHINESE = Language(
+    draft="关于「{topic}」的第{number}稿。",
+    review="对「{topic}」的第{number}次评审。",
+    score="评分：{score}。",
+    drafting=(
+        "{quality}的{thing}{manner}{does}{quality}的{thing}。",
+        "{person}在{thing}中{does}了{quality}的{thing}。",
+        "没有{quality}的{thing}，{thing}就无法{manner}{does}{thing}。",
+        "{person}需要的是{manner}{does}{thing}的{quality}{thing}。",
+        "于是{thing}{manner}{does}{quality}的{thing}，{person}也看到了{thing}。",
+    ),
+    reviewing=(
+        "谈{quality}{thing}的段落应当{manner}{does}{thing}。",
+        "{thing}比上一稿更{quality}，但{thing}仍需{manner}{does}。",
+        "建议删去{thing}，因为{quality}的{thing}已经{does}了{thing}。",
+        "{person}会问：{thing}为何要{does}{quality}的{thing}？",
+        "关于{thing}{does}{quality}{thing}的说法缺少出处。",
+    ),
+    words={
+        "quality": _words(
+            "清晰 稳健 细致 开放 坦诚 简洁 鲜活 谨慎 紧凑 从容 "
+            "扎实 灵活 明快 温和 独特 完整 朴素 锐利 可靠 深入"
+        ),
+        "thing": _words(
+            "结构 例证 节奏 视角 线索 论据 场景 语气 脉络 结论 问题 框架 "
+            "细节 读者体验 数据 流程 桥梁 标尺 开头 转折 背景 术语 图景 答案"
+        ),
+        "does": _words(
+            "支撑 回应 揭示 连接 检验 塑造 保留 衡量 说明 "
+            "平衡 引出 简化 证明 强化 收束 展开 改写 澄清"
+        ),
+        "person": _words("作者 编辑 读者 新手 工程师 听众 怀疑者 团队 专家 用户 学生 运营者"),
+        "manner": _words("逐步 直接 自然地 有据地 及时 认真地 平实地 反复 完整地 主动 从头 稳妥地"),
+    },
+    join="",
+)
+
+
+def language_of(*texts: str) -> Language:
+    """Chinese if the first text that says something is mostly that, else English."""
+    text = next((text for text in texts if text.strip()), "")
+    wide = len(CJK.findall(text))
+    return CHINESE if wide * 3 > len(text) else ENGLISH
+
+
+def topic_of(*texts: str) -> str:
+    """What the texts are about: the quoted topic if they name one, else their first sentence."""
+    for text in texts:
+        if quoted := _QUOTED.search(text):
+            return quoted[1][:TOPIC_CHARACTERS]
+    for text in texts:
+        if text.strip():
+            return _SENTENCE_END.split(text.strip())[0].strip()[:TOPIC_CHARACTERS].strip()
+    return "…"
+
+
+def sentences(rng: Random, role: str, topic: str, number: int, language: Language) -> list[str]:
+    """An opening and a few sentences in the manner of `role`."""
+    reviews = bool(_REVIEWER.search(role))
+    opening = (language.review if reviews else language.draft).format(number=number, topic=topic)
+    patterns = language.reviewing if reviews else language.drafting
+    chosen = rng.sample(patterns, rng.randint(3, 5))
+    return [opening, *(_filled(rng, pattern, language) for pattern in chosen)]
+
+
+def _filled(rng: Random, pattern: str, language: Language) -> str:
+    return re.sub(r"\{(\w+)\}", lambda slot: rng.choice(language.words[slot[1]]), pattern)

@@ -1,0 +1,183 @@
+"""The provider `scripted`: answers written down beforehand, for examples and tests."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+from typing import Annotated, Any, Self
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+from rondel.engine.message import Message
+from rondel.engine.protocols import Condition, Usage
+from rondel.engine.registry import Registry
+from rondel.errors import ModelError
+from rondel.models.model import Answer, ProviderConfig, Request
+from rondel.models.prices import usd
+
+_UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def _seconds(value: Any) -> Any:
+    """A duration such as `500ms` or `90s` in seconds; anything else as it is."""
+    if not isinstance(value, str):
+        return value
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|)\s*", value)
+    if not found:
+        raise ValueError(f"{value!r} is no duration; write seconds, or 500ms, 90s, 10m, 2h")
+    return float(found[1]) * _UNITS[found[2]]
+
+
+def _entry(value: Any) -> Any:
+    return {"content": value} if isinstance(value, str) else value
+
+
+Count = Annotated[int, Field(strict=True, ge=0)]
+Duration = Annotated[
+    float,
+    Field(ge=0, allow_inf_nan=False, strict=True),
+    BeforeValidator(_seconds, json_schema_input_type=float | str),
+]
+
+
+class ScriptedUsage(BaseModel):
+    """The tokens an answer claims to have taken."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    input_tokens: Count = 0
+    output_tokens: Count = 0
+
+
+class ScriptedAnswer(BaseModel):
+    """One answer: what it says, how long it takes, in what pieces it comes, or how it fails."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    content: str = ""
+    data: dict[str, Any] = {}
+    usage: ScriptedUsage | None = None
+    delay: Duration = 0.0
+    chunks: Annotated[int, Field(strict=True, ge=1)] | list[str] = 1
+    error: str | None = Field(default=None, min_length=1)
+
+    @model_validator(mode="after")
+    def _agrees_with_itself(self) -> Self:
+        if isinstance(self.chunks, list) and self.content not in ("", "".join(self.chunks)):
+            raise ValueError("the chunks do not add up to the content; give only one of them")
+        if self.error and self.usage:
+            raise ValueError("an answer that fails reports no usage; drop error or usage")
+        return self
+
+    @property
+    def pieces(self) -> list[str]:
+        """The content as it is streamed."""
+        if isinstance(self.chunks, list):
+            return self.chunks
+        size = -(-len(self.content) // self.chunks) or 1
+        return [self.content[at : at + size] for at in range(0, len(self.content), size)]
+
+
+Entry = Annotated[
+    ScriptedAnswer, BeforeValidator(_entry, json_schema_input_type=str | ScriptedAnswer)
+]
+
+
+class Rule(BaseModel):
+    """An answer and the expression, over round, node, input and data, that asks for it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    when: str
+    answer: Entry
+
+    @field_validator("when")
+    @classmethod
+    def _compiles(cls, when: str, info: ValidationInfo) -> str:
+        if info.context and (registry := info.context.get("registry")):
+            _condition(registry, when)
+        return when
+
+
+class ScriptedConfig(ProviderConfig):
+    """Answers in order, the last one repeated; or rules, the first that holds."""
+
+    answers: list[Entry] = []
+    rules: list[Rule] = []
+
+    @model_validator(mode="after")
+    def _has_one_script(self) -> Self:
+        if bool(self.answers) == bool(self.rules):
+            raise ValueError("a scripted model needs either answers or rules, and at least one")
+        return self
+
+
+class ScriptedModel:
+    """Says what its script says."""
+
+    def __init__(self, config: ScriptedConfig, rules: Sequence[tuple[Condition, ScriptedAnswer]]):
+        self._name = config.name
+        self._answers = config.answers
+        self._rules = rules
+
+    async def answer(self, request: Request) -> Answer:
+        scripted = self._chosen(request)
+        await self._stream(scripted, request)
+        if scripted.error:
+            raise ModelError(scripted.error)
+        content = "".join(scripted.pieces)
+        return Answer(content, dict(scripted.data), self._usage(scripted.usage))
+
+    def _chosen(self, request: Request) -> ScriptedAnswer:
+        if self._answers:
+            return self._answers[min(request.index, len(self._answers) - 1)]
+        question = Message(request.text, request.data, "user", request.node_id)
+        for holds, answer in self._rules:
+            if holds(question, request.round):
+                return answer
+        raise ModelError(
+            f"no rule of the scripted node {request.node_id!r} holds in round {request.round}; "
+            'add one with when: "true"',
+            retryable=False,
+        )
+
+    async def _stream(self, scripted: ScriptedAnswer, request: Request) -> None:
+        """Hand out the pieces, the delay spread evenly before them."""
+        pieces = scripted.pieces or [""]
+        for piece in pieces:
+            if scripted.delay:
+                await asyncio.sleep(scripted.delay / len(pieces))
+            if piece:
+                request.emit(piece)
+
+    def _usage(self, usage: ScriptedUsage | None) -> Usage:
+        model = self._name or "scripted"
+        if usage is None:
+            return Usage(model)
+        taken = usage.input_tokens, usage.output_tokens
+        return Usage(model, *taken, usd(self._name, *taken))
+
+
+def _condition(registry: Registry, when: str) -> Condition:
+    config = registry.config_model("condition", "expr")(expr=when)
+    condition: Condition = registry.build("condition", "expr", config)
+    return condition
+
+
+def _build(config: ScriptedConfig, registry: Registry) -> ScriptedModel:
+    rules = [(_condition(registry, rule.when), rule.answer) for rule in config.rules]
+    return ScriptedModel(config, rules)
+
+
+def register(registry: Registry) -> None:
+    """Add `scripted`."""
+    registry.provider("scripted", ScriptedConfig, _build)

@@ -1,0 +1,27 @@
+"""The built-in node types: one a file, its config and its processor together."""
+
+from __future__ import annotations
+
+from rondel.engine.registry import Registry
+from rondel.nodes import (
+    agent,
+    function,
+    human,
+    literal,
+    loop,
+    loop_counter,
+    loop_timer,
+    passthrough,
+)
+
+
+def register_builtins(registry: Registry) -> None:
+    """Add every built-in node type."""
+    agent.register(registry)
+    function.register(registry)
+    human.register(registry)
+    literal.register(registry)
+    loop.register(registry)
+    loop_counter.register(registry)
+    loop_timer.register(registry)
+    passthrough.register(registry)

@@ -1,0 +1,156 @@
+"""The node type `agent`: a language model answers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal, Self
+
+import msgspec
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    GetJsonSchemaHandler,
+    create_model,
+    field_validator,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from rondel.conditions.names import nearest
+from rondel.engine.message import Message
+from rondel.engine.protocols import Context, Emit
+from rondel.engine.registry import Registry
+from rondel.errors import CallError
+from rondel.models.model import Model, ProviderConfig, Request
+from rondel.models.real import REAL_PROVIDERS
+
+
+class AgentConfig(ProviderConfig):
+    """Which model answers, in what role; beside these fields stand the provider's own options.
+
+    It is used through `config_for(registry)`, which knows the providers.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+    registry: ClassVar[Registry]
+
+    provider: str = "simulated"
+    role: str = ""
+    input_mode: Literal["messages", "prompt"] = "messages"
+
+    @property
+    def options(self) -> ProviderConfig:
+        """What the provider is built from."""
+        shared = {name: getattr(self, name) for name in ProviderConfig.model_fields}
+        return self._validated({**shared, **(self.model_extra or {})})
+
+    def with_provider(self, provider: str, **options: Any) -> Self:
+        """The same agent on another provider; options that one does not know are left out."""
+        model = self.registry.config_model("provider", provider) or ProviderConfig
+        known = AgentConfig.model_fields.keys() | model.model_fields.keys()
+        given = self.model_dump(include=self.model_fields_set & known)
+        return type(self).model_validate({**given, "provider": provider, **options})
+
+    def _validated(self, values: dict[str, Any]) -> ProviderConfig:
+        model = self.registry.config_model("provider", self.provider) or ProviderConfig
+        config: ProviderConfig = model.model_validate(values, context={"registry": self.registry})
+        return config
+
+    @field_validator("provider")
+    @classmethod
+    def _provider_is_known(cls, provider: str) -> str:
+        known = (*cls.registry.names("provider"), *REAL_PROVIDERS)
+        if provider not in known:
+            raise ValueError(f"there is no provider {provider!r}; {nearest(provider, known)}")
+        return provider
+
+    @model_validator(mode="after")
+    def _options_are_right(self) -> Self:
+        self._validated(self.model_extra or {})
+        return self
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """The schema with the options of every provider, and no others."""
+        schema = handler(core_schema)
+        whole = handler.resolve_ref_schema(schema)
+        for name in cls.registry.names("provider"):
+            model: type[BaseModel] = cls.registry.config_model("provider", name)
+            options = handler.resolve_ref_schema(handler(model.__pydantic_core_schema__))
+            whole["properties"] = {**options["properties"], **whole["properties"]}
+        return whole | {"additionalProperties": False}
+
+
+class AgentProcessor:
+    """Asks the model and emits its answer; the node's state is the number of calls so far."""
+
+    def __init__(self, config: AgentConfig, model: Model) -> None:
+        self._config = config
+        self._model = model
+        self._failures: dict[str, int] = {}
+
+    async def process(self, ctx: Context) -> Emit:
+        key = ctx.idempotency_key
+        failures = self._failures.get(key, 0)
+        index = (ctx.state or 0) + failures
+        started = time.monotonic()
+        try:
+            answer = await self._model.answer(self._request(ctx, index))
+        except BaseException:
+            self._failures[key] = failures + 1
+            raise
+        self._failures.pop(key, None)
+        duration = time.monotonic() - started
+        ctx.charge(msgspec.structs.replace(answer.usage, duration=duration))
+        return Emit((Message(answer.content, answer.data),), index + 1)
+
+    def _request(self, ctx: Context, index: int) -> Request:
+        def emit(chunk: str) -> None:
+            ctx.emit("token_stream", {"chunk": chunk, "agent": ctx.node_id})
+
+        messages = [message for message in ctx.messages if not message.empty]
+        return Request(
+            node_id=ctx.node_id,
+            messages=messages if self._config.input_mode == "messages" else as_prompt(messages),
+            system=self._config.role,
+            text=ctx.text,
+            data=ctx.data,
+            index=index,
+            round=ctx.round,
+            address=ctx.address,
+            emit=emit,
+        )
+
+
+def as_prompt(messages: Sequence[Message]) -> list[Message]:
+    """All messages as one of the user's; several are headed by where they come from."""
+    if len(messages) == 1:
+        return [Message(messages[0].text, role="user")]
+    parts = (f"=== {message.source} ({message.role}) ===\n{message.text}" for message in messages)
+    return [Message("\n\n".join(parts), role="user")]
+
+
+def _build(config: AgentConfig, registry: Registry) -> AgentProcessor:
+    if config.provider not in registry.names("provider"):
+        available = " and ".join(registry.names("provider"))
+        raise CallError(
+            f"the provider {config.provider!r} is not part of this version, which has {available}; "
+            "run with --provider simulated, or set another provider in the graph"
+        )
+    return AgentProcessor(config, registry.build("provider", config.provider, config.options))
+
+
+def config_for(registry: Registry) -> type[AgentConfig]:
+    """The agent's config, with the providers that `registry` knows."""
+    bound = create_model("AgentConfig", __base__=AgentConfig, __module__=__name__)
+    bound.registry = registry
+    return bound
+
+
+def register(registry: Registry) -> None:
+    """Add `agent`."""
+    registry.node("agent", config_for(registry), _build)

@@ -1,0 +1,37 @@
+"""The node type `literal`: always says the same."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from rondel.engine.message import Message
+from rondel.engine.protocols import Context, Emit
+from rondel.engine.registry import Registry
+
+
+class LiteralConfig(BaseModel):
+    """The text and in whose role it is said."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    content: str = Field(min_length=1)
+    role: Literal["user", "assistant", "system"] = "user"
+
+
+class LiteralProcessor:
+    """Emits its one message, whatever comes in."""
+
+    __slots__ = ("_outcome",)
+
+    def __init__(self, config: LiteralConfig) -> None:
+        self._outcome = Emit((Message(config.content, role=config.role),))
+
+    async def process(self, ctx: Context) -> Emit:  # noqa: ARG002
+        return self._outcome
+
+
+def register(registry: Registry) -> None:
+    """Add `literal`."""
+    registry.node("literal", LiteralConfig, lambda config, _registry: LiteralProcessor(config))

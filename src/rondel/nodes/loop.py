@@ -1,0 +1,155 @@
+"""The node type `loop`: decides whether a loop goes on; it executes nothing itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import cached_property
+from math import isfinite
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from rondel.conditions.expression import Expression
+from rondel.conditions.names import nearest
+from rondel.engine.message import Message
+from rondel.engine.protocols import Context, Emit, Exit, Verdict
+from rondel.engine.registry import Registry
+
+MAX_ROUNDS = "max_rounds"
+CONSENSUS = "consensus"
+VARIABLES = ("data", "text", "round")
+
+
+class LoopConfig(BaseModel):
+    """The most rounds, and what ends the loop before: a score, consensus, or an expression."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    max_rounds: Annotated[int, Field(strict=True, ge=1)] = 3
+    exit_on_score: Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)] = 0
+    exit_condition: str = MAX_ROUNDS
+    passthrough_keys: list[str] = []
+
+    @cached_property
+    def expression(self) -> Expression | None:
+        """The exit condition, compiled once, if it is an expression."""
+        if self.exit_condition in (MAX_ROUNDS, CONSENSUS):
+            return None
+        return Expression(self.exit_condition, VARIABLES)
+
+    @property
+    def has_goal(self) -> bool:
+        """Whether anything but the number of rounds can end the loop."""
+        return self.exit_on_score > 0 or self.exit_condition != MAX_ROUNDS
+
+    @model_validator(mode="after")
+    def _condition_compiles(self) -> Self:
+        condition = self.exit_condition
+        if condition.isidentifier() and condition not in (MAX_ROUNDS, CONSENSUS):
+            hint = nearest(condition, (MAX_ROUNDS, CONSENSUS))
+            raise ValueError(
+                f"exit_condition {condition!r} is not max_rounds, consensus or an expression "
+                f"such as data.done == true; {hint}"
+            )
+        _ = self.expression
+        return self
+
+
+class LoopProcessor:
+    """Says whether the loop is over, why, and which way to go."""
+
+    __slots__ = ("_config",)
+
+    def __init__(self, config: LoopConfig) -> None:
+        self._config = config
+
+    async def process(self, ctx: Context) -> Emit:
+        data = ctx.data
+        current = current_round(data.get("iteration"), ctx.round)
+        score = number(data.get("score"))
+        met = self._goal_reached(ctx, data, current, score)
+        reason = "max_rounds_reached" if current >= self._config.max_rounds else met
+        report = {
+            "should_exit": bool(reason),
+            "exit_reason": reason,
+            "current_round": current,
+        }
+        passed = {key: data[key] for key in self._config.passthrough_keys if key in data}
+        decided = {**report, "timestamp": rfc3339(ctx.now), "goal_met": bool(met)}
+        last = ctx.messages[-1] if ctx.messages else Message()
+        return Emit(
+            (Message(last.content, passed | decided, last.role),),
+            verdict=self._verdict(reason, bool(met), score),
+            report=report,
+        )
+
+    def route(self, output: Emit, edges: Sequence[Exit]) -> Sequence[Exit]:
+        if len(edges) < 2:
+            return edges
+        onward = _labelled(edges, "continue")
+        leaving = _labelled(edges, "exit")
+        onward = onward or [next((edge for edge in edges if edge not in leaving), edges[0])]
+        leaving = leaving or _second(edges, onward)
+        return leaving if output.messages[-1].data["should_exit"] else onward
+
+    def _goal_reached(
+        self, ctx: Context, data: dict[str, Any], current: int, score: float | None
+    ) -> str:
+        """The reason to end the loop that its goal gives, or an empty text."""
+        threshold = self._config.exit_on_score
+        if threshold > 0 and score is not None and score >= threshold:
+            return "score_threshold_reached"
+        if self._config.exit_condition == CONSENSUS:
+            agreed = data.get("consensus") is True or data.get("consensus_reached") is True
+            return "consensus_reached" if agreed else ""
+        expression = self._config.expression
+        if expression and expression({"data": data, "text": ctx.text, "round": current}):
+            return "condition_met"
+        return ""
+
+    def _verdict(self, reason: str, met: bool, score: float | None) -> Verdict:
+        return Verdict(
+            reason=reason,
+            goal_met=met if self._config.has_goal else None,
+            value=score,
+            threshold=self._config.exit_on_score or None,
+        )
+
+
+def number(value: Any) -> float | None:
+    """A finite number, also one written as text; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        result = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return result if isfinite(result) else None
+
+
+def current_round(iteration: Any, round: int) -> int:
+    """The round that `iteration` tells, else the engine's; the first one is 1."""
+    told = number(iteration)
+    return max(1, round if told is None else int(told))
+
+
+def rfc3339(now: float) -> str:
+    """A time of the session's clock as text, in UTC."""
+    text = datetime.fromtimestamp(now, UTC).isoformat(timespec="milliseconds")
+    return text.replace("+00:00", "Z")
+
+
+def _labelled(edges: Sequence[Exit], label: str) -> list[Exit]:
+    return [edge for edge in edges if edge.label == label]
+
+
+def _second(edges: Sequence[Exit], taken: Sequence[Exit]) -> list[Exit]:
+    """The second edge, or the first if the second one is taken already."""
+    candidates = (edges[1], edges[0], *edges[2:])
+    return [next((edge for edge in candidates if edge not in taken), edges[1])]
+
+
+def register(registry: Registry) -> None:
+    """Add `loop`."""
+    registry.node("loop", LoopConfig, lambda config, _registry: LoopProcessor(config))

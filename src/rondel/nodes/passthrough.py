@@ -1,0 +1,46 @@
+"""The node type `passthrough`: hands on what it gets."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from rondel.engine.message import Message
+from rondel.engine.protocols import Context, Emit
+from rondel.engine.registry import Registry
+
+
+class PassthroughConfig(BaseModel):
+    """Whether only the last message goes on, or all of them."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    only_last_message: bool = Field(default=True, strict=True)
+
+
+def passed_on(message: Message) -> Message:
+    """The message as a new one: what it says and its role, not where it was."""
+    return Message(message.content, message.data, message.role)
+
+
+class PassthroughProcessor:
+    """Emits its messages again; an empty one if it has none."""
+
+    __slots__ = ("_only_last",)
+
+    def __init__(self, config: PassthroughConfig) -> None:
+        self._only_last = config.only_last_message
+
+    async def process(self, ctx: Context) -> Emit:
+        messages = ctx.messages
+        if not messages:
+            return Emit((Message(),))
+        if self._only_last:
+            return Emit((passed_on(messages[-1]),))
+        return Emit(tuple(passed_on(message) for message in messages))
+
+
+def register(registry: Registry) -> None:
+    """Add `passthrough`."""
+    registry.node(
+        "passthrough", PassthroughConfig, lambda config, _registry: PassthroughProcessor(config)
+    )

@@ -1,0 +1,272 @@
+"""Events: the public face of what folding the journal gives."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from rondel.engine import effects as fx
+from rondel.engine import ticks
+from rondel.engine.core import Core
+from rondel.engine.effects import Effect
+from rondel.engine.protocols import Usage
+from rondel.engine.state import Frame, LoopEnd, Step, address_of
+from rondel.graph.plan import Group, Plan
+from rondel.sessions.scores import score_in
+
+
+class Event(msgspec.Struct, frozen=True):
+    """One thing the outside sees; `seq` is None for live events, which are not durable."""
+
+    seq: int | None
+    event: str
+    timestamp: str
+    session_id: str
+    node_id: str | None
+    address: str | None
+    data: dict[str, Any]
+
+
+def timestamp(seconds: float) -> str:
+    """RFC 3339, in UTC."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds")[:-6] + "Z"
+
+
+def message_face(message: Any) -> dict[str, Any]:
+    """A message as the outside sees it."""
+    return {
+        "source": message.source,
+        "role": message.role,
+        "content": msgspec.to_builtins(message.content),
+        "data": message.data,
+    }
+
+
+class RoundTally:
+    """What the rounds of one loop entry have come to so far."""
+
+    __slots__ = ("best", "best_round", "last", "place", "score", "tokens", "usd")
+
+    def __init__(self) -> None:
+        self.best: float | None = None
+        self.best_round: int | None = None
+        self.last: float | None = None
+        self.begin()
+
+    def begin(self) -> None:
+        """A new round starts from nothing."""
+        self.score: float | None = None
+        self.place: tuple[int, ...] = ()
+        self.tokens = 0
+        self.usd = 0.0
+
+    def close(self, round: int) -> dict[str, Any]:
+        """The round's figures; the best round is the first with the highest score."""
+        score, last = self.score, self.last
+        delta = score - last if score is not None and last is not None else None
+        if score is not None:
+            self.last = score
+            if self.best is None or score > self.best:
+                self.best, self.best_round = score, round
+        return {
+            "score": score,
+            "delta": delta,
+            "tokens": self.tokens,
+            "usd": self.usd,
+            "entropy": None,
+        }
+
+
+class Narrator:
+    """Folds a session's ticks and tells its events, in order, each with its number."""
+
+    def __init__(self, session: str, plan: Plan, debug: bool = False) -> None:
+        self.session = session
+        self.plan = plan
+        self.debug = debug
+        self.seq = 0
+        self._effects: list[Effect] = []
+        self.core = Core(plan, self._effects)
+        self._tallies: dict[int, RoundTally] = {}
+        self._at = ""
+
+    def tell(self, tick: ticks.AnyTick) -> list[Event]:
+        """The events of the next tick."""
+        self._effects.clear()
+        self.core.apply(tick)
+        self._at = timestamp(tick.at)
+        told: list[Event] = []
+        for effect in self._effects:
+            told.extend(self._tellers[type(effect)](self, effect))
+        if isinstance(tick, ticks.Locked):
+            told.append(self._event("circuit_breaker:tripped", _lock_face(tick)))
+        elif isinstance(tick, ticks.Unlocked):
+            face = {"by": tick.by, "risk_justification": tick.justification}
+            told.append(self._event("circuit_breaker:unlocked", face))
+        return told
+
+    @staticmethod
+    def live(session: str, step: Step, event: str, data: dict[str, Any]) -> Event:
+        """An event that is not in the journal."""
+        at = timestamp(time.time())
+        return Event(None, event, at, session, step.node.id, step.address, data)
+
+    def _event(
+        self, name: str, data: dict[str, Any], node: str | None = None, address: str | None = None
+    ) -> Event:
+        self.seq += 1
+        return Event(self.seq, name, self._at, self.session, node, address, data)
+
+    def _status(self, effect: fx.StatusChanged) -> Iterator[Event]:
+        data = {"status": effect.status, "reason": effect.reason}
+        if self.core.message and self.core.ended:
+            data["message"] = self.core.message
+        yield self._event("session_state_change", data)
+
+    def _step_started(self, effect: fx.StepStarted) -> Iterator[Event]:
+        yield self._node_state(effect.step, "running")
+
+    def _node_state(self, step: Step, status: str, more: dict[str, Any] | None = None) -> Event:
+        data = {"status": status, **(more or {})}
+        return self._event("node_state_change", data, step.node.id, step.address)
+
+    def _step_ticked(self, effect: fx.StepTicked) -> Iterator[Event]:
+        step, tick = effect.step, effect.tick
+        for error in getattr(tick, "retried", ()):
+            face = {"error": error, "kind": "retry"}
+            yield self._event("error", face, step.node.id, step.address)
+        for usage in getattr(tick, "usage", ()):
+            yield self._spent(step, usage)
+        match tick:
+            case ticks.Finished():
+                yield from self._finished(step, tick)
+            case ticks.Failed():
+                face = {"error": tick.error, "kind": tick.kind}
+                yield self._event("error", face, step.node.id, step.address)
+                yield self._node_state(step, "failed", {"error": tick.error})
+            case ticks.Suspended():
+                yield self._node_state(step, "suspended")
+                yield self._question(step, tick)
+            case ticks.Answered():
+                face = {"answer": tick.answer, "by": tick.by}
+                yield self._event("human_input_received", face, step.node.id, step.address)
+
+    def _finished(self, step: Step, tick: ticks.Finished) -> Iterator[Event]:
+        self._note_score(step, tick)
+        yield self._node_state(step, "completed", tick.report)
+        if self.debug:
+            for edge in tick.fired:
+                spec = self.plan.edges[edge].spec
+                face = {"from": spec.source, "to": spec.target}
+                yield Event(
+                    None, "edge_fired", self._at, self.session, step.node.id, step.address, face
+                )
+
+    def _question(self, step: Step, tick: ticks.Suspended) -> Event:
+        question = tick.question
+        deadline = timestamp(question.deadline) if question.deadline is not None else None
+        face = {
+            "description": question.description,
+            "messages": [message_face(message) for message in step.inputs],
+            "actions": question.actions,
+            "deadline": deadline,
+        }
+        return self._event("human_input_required", face, step.node.id, step.address)
+
+    def _spent(self, step: Step, usage: Usage) -> Event:
+        for frame in _loops_around(step.frame):
+            tally = self._tallies.get(frame.entry)
+            if tally is not None:
+                tally.tokens += usage.input_tokens + usage.output_tokens
+                tally.usd += usage.usd
+        face = {
+            "input_tokens": usage.input_tokens,
+            "output_tokens": usage.output_tokens,
+            "usd": usage.usd,
+            "model": usage.model,
+        }
+        return self._event("token_usage", face, step.node.id, step.address)
+
+    def _note_score(self, step: Step, tick: ticks.Finished) -> None:
+        if not self._tallies or not tick.messages:
+            return
+        score = score_in(tick.messages[-1])
+        if score is None:
+            return
+        place = (*step.frame.prefix, step.round, step.level, step.item)
+        for frame in _loops_around(step.frame):
+            tally = self._tallies[frame.entry]
+            if place >= tally.place:
+                tally.score, tally.place = score, place
+
+    def _skipped(self, effect: fx.Skipped) -> Iterator[Event]:
+        item = effect.item
+        for node in item.nodes if isinstance(item, Group) else (item,):
+            plan_node = self.plan.nodes[node]
+            address = address_of(effect.frame, effect.round, plan_node.name)
+            yield self._event("node_state_change", {"status": "skipped"}, plan_node.id, address)
+
+    def _round_started(self, effect: fx.RoundStarted) -> Iterator[Event]:
+        tally = self._tallies.setdefault(effect.frame.entry, RoundTally())
+        tally.begin()
+        yield self._round_event("loop:round_started", effect.frame, effect.round, {})
+
+    def _round_ended(self, effect: fx.RoundEnded) -> Iterator[Event]:
+        figures = self._tallies[effect.frame.entry].close(effect.round)
+        yield self._round_event("loop:round_completed", effect.frame, effect.round, figures)
+
+    def _round_event(self, name: str, frame: Frame, round: int, figures: dict[str, Any]) -> Event:
+        head = self.plan.nodes[frame.scope.head]  # type: ignore[index]
+        address = _loop_address(frame, round)
+        return self._event(name, {"loop": head.id, "round": round, **figures}, head.id, address)
+
+    def _loop_ended(self, effect: fx.LoopEnded) -> Iterator[Event]:
+        tally = self._tallies.pop(effect.frame.entry, None)
+        end = effect.end
+        data = loop_face(end, tally.best_round if tally else None)
+        yield self._event("loop:exited", data, end.loop, end.address)
+
+    _tellers: dict[type, Callable[[Any, Any], Iterator[Event]]] = {
+        fx.StatusChanged: _status,
+        fx.StepStarted: _step_started,
+        fx.StepTicked: _step_ticked,
+        fx.Skipped: _skipped,
+        fx.RoundStarted: _round_started,
+        fx.RoundEnded: _round_ended,
+        fx.LoopEnded: _loop_ended,
+    }
+
+
+def loop_face(end: LoopEnd, best_round: int | None) -> dict[str, Any]:
+    """How a loop ended, as the outside sees it."""
+    return {
+        "loop": end.loop,
+        "rounds": end.rounds,
+        "exit_reason": end.reason,
+        "value": end.value,
+        "threshold": end.threshold,
+        "best_round": best_round,
+        "bounded": end.bounded,
+    }
+
+
+def _lock_face(tick: ticks.Locked) -> dict[str, Any]:
+    return {"reason": tick.reason, "message": tick.message, **tick.figures}
+
+
+def _loops_around(frame: Frame) -> Iterator[Frame]:
+    current: Frame | None = frame
+    while current is not None:
+        if current.scope.head is not None:
+            yield current
+        current = current.parent
+
+
+def _loop_address(frame: Frame, round: int) -> str:
+    parent = frame.parent
+    assert parent is not None  # noqa: S101
+    return f"{address_of(parent, parent.round, frame.scope.name)}[{round}]"

@@ -1,0 +1,245 @@
+"""Graphs as their authors hold them: loaded from a file, or written in Python."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any, TypeVar, overload
+
+from pydantic import BaseModel
+
+from rondel.conditions.function import FunctionCondition
+from rondel.engine.binding import Binding
+from rondel.engine.protocols import Processor
+from rondel.engine.registry import Registry
+from rondel.errors import CallError, Problem
+from rondel.graph.compile import compile_graph
+from rondel.graph.load import Loaded, from_document, load, loads
+from rondel.graph.plan import Plan
+from rondel.graph.spec import EdgeSpec, GraphSpec, NodeSpec
+from rondel.nodes.function import FunctionProcessor
+from rondel.sessions.registry import default_registry
+
+FUNCTION = "function"
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Graph:
+    """Nodes and directed edges, cycles allowed."""
+
+    def __init__(
+        self,
+        id: str,
+        *,
+        description: str = "",
+        start: str | list[str] | None = None,
+        end: str | list[str] | None = None,
+        registry: Registry | None = None,
+    ) -> None:
+        self._registry = registry or default_registry()
+        body: dict[str, Any] = {"id": id, "nodes": [], "edges": [], "loops": {}, "limits": {}}
+        for key, value in (("description", description), ("start", start), ("end", end)):
+            if value:
+                body[key] = value
+        self._document: dict[str, Any] = {"version": 1, "graph": body}
+        self._processors: dict[str, Processor] = {}
+        self._conditions: dict[str, FunctionCondition] = {}
+        self._loaded: Loaded | None = None
+        self._plan: Plan | None = None
+        self._bindings: dict[int, tuple[Registry, Binding]] = {}
+
+    def __repr__(self) -> str:
+        return f"<Graph {self.id}>"
+
+    # Files
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, registry: Registry | None = None) -> Graph:
+        """The graph of a YAML or JSON file; raises GraphError with all that is wrong."""
+        known = registry or default_registry()
+        return cls._from_loaded(load(path, known), known)
+
+    @classmethod
+    def loads(cls, text: str, *, file: str = "", registry: Registry | None = None) -> Graph:
+        """The graph of a YAML or JSON text."""
+        known = registry or default_registry()
+        return cls._from_loaded(loads(text, known, file), known)
+
+    @classmethod
+    def from_document(
+        cls, document: dict[str, Any], *, registry: Registry | None = None
+    ) -> Graph:
+        """The graph of a document that is parsed already."""
+        known = registry or default_registry()
+        return cls._from_loaded(from_document(document, known), known)
+
+    @classmethod
+    def _from_loaded(cls, loaded: Loaded, registry: Registry) -> Graph:
+        graph = cls(loaded.spec.id, registry=registry)
+        graph._document = loaded.document
+        graph._loaded = loaded
+        graph.plan()
+        return graph
+
+    # Writing in Python
+
+    @overload
+    def node(self, function: Function, /) -> Function: ...
+    @overload
+    def node(
+        self, /, *, id: str = "", blocking: bool = False, **fields: Any
+    ) -> Callable[[Function], Function]: ...
+    def node(
+        self, function: Any = None, /, *, id: str = "", blocking: bool = False, **fields: Any
+    ) -> Any:
+        """Make a function a node; the node's id is the function's name unless one is given."""
+
+        def decorate(decorated: Function) -> Function:
+            name = id or decorated.__name__
+            processor = FunctionProcessor(decorated, blocking)
+            self.add(name, processor, **fields)
+            return decorated
+
+        return decorate if function is None else decorate(function)
+
+    def add(self, id: str, type: str | Processor, config: Any = None, **fields: Any) -> None:
+        """Add a node of a built-in or registered type, or one run by a processor of your own."""
+        if isinstance(type, str):
+            node = {"id": id, "type": type, "config": config or {}, **fields}
+        else:
+            self._processors[id] = type
+            node = {"id": id, "type": FUNCTION, "config": {"name": id}, **fields}
+        self._body["nodes"].append(node)
+        self._changed()
+
+    def edge(self, source: str, target: str, when: Any = None, **fields: Any) -> None:
+        """Lead an edge from one node to another; `when` is an expression or a function."""
+        edge: dict[str, Any] = {"from": source, "to": target, **fields}
+        edges = self._body["edges"]
+        if callable(when):
+            name = f"when {len(edges)}"
+            edge["condition"] = {"type": FUNCTION, "config": {"name": name}}
+            self._conditions[name] = FunctionCondition(when)
+        elif isinstance(when, str):
+            edge["condition"] = {"type": "expr", "config": {"expr": when}}
+        elif when is not None:
+            edge["condition"] = when
+        edges.append(edge)
+        self._changed()
+
+    def loop(self, head: str, **contract: Any) -> None:
+        """Give the loop headed by a node its contract."""
+        self._body.setdefault("loops", {})[head] = contract
+        self._changed()
+
+    def limits(self, **limits: Any) -> None:
+        """Bound the whole run."""
+        self._body.setdefault("limits", {}).update(limits)
+        self._changed()
+
+    # Using it
+
+    @property
+    def id(self) -> str:
+        """The graph's name."""
+        return str(self._body["id"])
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The graph as a document: as written, with variables unreplaced."""
+        return self._document
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        """What is odd about the graph but does not keep it from running."""
+        return self._load().warnings
+
+    @property
+    def spec(self) -> GraphSpec:
+        """The graph as the engine takes it."""
+        spec = self._load().spec
+        if not self._processors and not self._conditions:
+            return spec
+        return replace(
+            spec,
+            nodes=tuple(map(self._with_processor, spec.nodes)),
+            edges=tuple(map(self._with_condition, spec.edges)),
+        )
+
+    def plan(self) -> Plan:
+        """The compiled graph; compiled once."""
+        if self._plan is None:
+            self._plan = compile_graph(self.spec)
+        return self._plan
+
+    def bind(self, registry: Registry | None = None) -> Binding:
+        """The compiled graph with its working parts, as a registry has them; built once."""
+        known = registry or self._registry
+        bound = self._bindings.get(id(known))
+        if bound is None:
+            bound = self._bindings[id(known)] = (known, Binding(self.plan(), known))
+        return bound[1]
+
+    # Inside
+
+    @property
+    def _body(self) -> dict[str, Any]:
+        body: dict[str, Any] = self._document["graph"]
+        return body
+
+    def _changed(self) -> None:
+        self._loaded = None
+        self._plan = None
+        self._bindings.clear()
+
+    def _load(self) -> Loaded:
+        if self._loaded is None:
+            self._loaded = from_document(self._with_start(), _Authored(self._registry))
+        return self._loaded
+
+    def _with_start(self) -> dict[str, Any]:
+        """Where every node has an edge into it, a graph written in Python starts at its first."""
+        body = self._body
+        entered = {edge["to"] for edge in body["edges"]}
+        if body.get("start") or not body["nodes"]:
+            return self._document
+        if any(node["id"] not in entered for node in body["nodes"]):
+            return self._document
+        return {**self._document, "graph": {**body, "start": body["nodes"][0]["id"]}}
+
+    def _with_processor(self, node: NodeSpec) -> NodeSpec:
+        processor = self._processors.get(node.id)
+        return node if processor is None else replace(node, processor=processor)
+
+    def _with_condition(self, edge: EdgeSpec) -> EdgeSpec:
+        call = edge.condition
+        if call.type != FUNCTION or not isinstance(call.config, dict):
+            return edge
+        return replace(edge, condition=replace(call, ready=self._conditions[call.config["name"]]))
+
+
+class _Authored:
+    """A registry's names, where functions need not be registered: the graph holds them."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    def names(self, kind: str) -> Iterable[str]:
+        return self._registry.names(kind)
+
+    def config_model(self, kind: str, name: str) -> type[BaseModel] | None:
+        if name == FUNCTION:
+            return None
+        model: type[BaseModel] | None = self._registry.config_model(kind, name)
+        return model
+
+
+def as_graph(graph: Graph | str | os.PathLike[str]) -> Graph:
+    """A graph, or the one in a file."""
+    if isinstance(graph, Graph):
+        return graph
+    if isinstance(graph, str | os.PathLike):
+        return Graph.load(graph)
+    raise CallError(f"a graph or the path of a graph file is needed, not {type(graph).__name__}")

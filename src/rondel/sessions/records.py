@@ -1,0 +1,168 @@
+"""What a session shows of its past: steps, rounds, and its result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from rondel.engine import effects as fx
+from rondel.engine import ticks
+from rondel.engine.core import Core
+from rondel.engine.effects import Effect
+from rondel.engine.protocols import Usage
+from rondel.engine.state import Frame, Step
+from rondel.graph.plan import Plan
+from rondel.sessions.events import loop_face, message_face
+
+
+class Record(msgspec.Struct):
+    """A record whose fields can be had as attributes and by name."""
+
+    def __getitem__(self, name: str) -> Any:
+        try:
+            return getattr(self, name)
+        except AttributeError:
+            raise KeyError(name) from None
+
+
+class UsageTotal(Record):
+    """What the model calls of a session or a step took together."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    usd: float = 0.0
+    model_calls: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """All tokens, in and out."""
+        return self.input_tokens + self.output_tokens
+
+    def add(self, usage: Iterable[Usage]) -> None:
+        """Count these calls too."""
+        for call in usage:
+            self.input_tokens += call.input_tokens
+            self.output_tokens += call.output_tokens
+            self.usd += call.usd
+            self.model_calls += 1
+
+
+class StepRecord(Record):
+    """One step as the outside sees it."""
+
+    address: str
+    node_id: str
+    status: str
+    inputs: list[dict[str, Any]]
+    outputs: list[dict[str, Any]] = []
+    duration: float = 0.0
+    usage: UsageTotal = msgspec.field(default_factory=UsageTotal)
+    error: str | None = None
+
+
+class LoopResult(Record):
+    """How the last entry of a loop ended."""
+
+    loop: str
+    rounds: int
+    exit_reason: str
+    value: float | None = None
+    threshold: float | None = None
+    best_round: int | None = None
+    bounded: bool = False
+    entries: int = 1
+
+
+class Result(Record):
+    """What became of a session."""
+
+    status: str
+    output: str | None
+    data: dict[str, Any]
+    loops: list[LoopResult]
+    usage: UsageTotal
+    reason: str = ""
+    message: str = ""
+    session_id: str = ""
+
+
+def result_of(session: str, core: Core, usage: UsageTotal) -> Result:
+    """The result of a session as its core stands."""
+    produced = next((o for o in core.outputs if o and not o[-1].empty), None)
+    data: dict[str, Any] = {}
+    for message in produced or ():
+        data.update(message.data)
+    return Result(
+        status=core.status,
+        output=produced[-1].text if produced else None,
+        data=data,
+        loops=[
+            LoopResult(**loop_face(end, None), entries=end.entries)
+            for end in core.loops.values()
+        ],
+        usage=usage,
+        reason=core.reason,
+        message=core.message,
+        session_id=session,
+    )
+
+
+class StepLister:
+    """Folds a journal and keeps every step, in an order that is the same for every timing."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._effects: list[Effect] = []
+        self._core = Core(plan, self._effects)
+        self._steps: dict[int, tuple[tuple[int, ...], StepRecord]] = {}
+
+    def list(self, journal: Iterable[ticks.AnyTick]) -> list[StepRecord]:
+        """All steps of these ticks."""
+        for tick in journal:
+            self._effects.clear()
+            self._core.apply(tick)
+            for effect in self._effects:
+                if isinstance(effect, fx.StepStarted):
+                    self._start(effect.step)
+                elif isinstance(effect, fx.StepTicked):
+                    self._note(effect.step, effect.tick)
+        return [record for _, record in sorted(self._steps.values(), key=lambda pair: pair[0])]
+
+    def _start(self, step: Step) -> None:
+        record = StepRecord(
+            step.address, step.node.id, "running", [message_face(m) for m in step.inputs]
+        )
+        self._steps[step.number] = (_logical_place(step), record)
+
+    def _note(self, step: Step, tick: Any) -> None:
+        record = self._steps[step.number][1]
+        record.usage.add(getattr(tick, "usage", ()))
+        match tick:
+            case ticks.Finished():
+                record.status = "completed"
+                record.outputs = [message_face(message) for message in tick.messages]
+                record.duration += tick.took
+            case ticks.Failed():
+                record.status = "failed"
+                record.error = tick.error
+                record.duration += tick.took
+            case ticks.Suspended():
+                record.status = "suspended"
+            case ticks.Answered():
+                record.status = "running"
+
+
+def _logical_place(step: Step) -> tuple[int, ...]:
+    """Round, level and item of every scope around the step, outermost first."""
+    parts: list[tuple[int, int, int]] = [(step.round, step.level, step.item)]
+    frame: Frame | None = step.frame
+    while frame is not None:
+        owner, parent = frame.owner, frame.parent
+        if owner is not None:
+            parts.append((owner.round, owner.level, owner.item))
+            parent = owner.frame
+        elif parent is not None:
+            parts.append((parent.round, parent.scope.levels[frame.item], frame.item))
+        frame = parent
+    return tuple(number for part in reversed(parts) for number in part)

@@ -1,0 +1,95 @@
+"""Watching a session: live, from the start or from any event on, at the watcher's own pace.
+
+A watcher folds the journal itself, so the engine never waits for it and it can miss no durable
+event, however slow it is. Only live events (tokens) are dropped when it lags too far behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Sequence
+
+from rondel.engine.ticks import AnyTick
+from rondel.sessions.events import Event, Narrator
+
+LIVE_LIMIT = 4096
+"""How many live events a watcher may lag behind before the oldest are dropped."""
+
+BATCH = 256
+"""How many ticks a watcher folds before others get their turn."""
+
+
+class Bell:
+    """Wakes everyone who waits for news of a session."""
+
+    __slots__ = ("_waiting",)
+
+    def __init__(self) -> None:
+        self._waiting: list[asyncio.Future[None]] = []
+
+    def ring(self) -> None:
+        """There is news."""
+        if self._waiting:
+            waiting, self._waiting = self._waiting, []
+            for future in waiting:
+                if not future.done():
+                    future.set_result(None)
+
+    async def wait(self) -> None:
+        """Return at the next ring."""
+        future = asyncio.get_running_loop().create_future()
+        self._waiting.append(future)
+        await future
+
+
+class Watcher:
+    """One reader of a session's events."""
+
+    def __init__(
+        self,
+        narrator: Narrator,
+        read: Callable[[int], Sequence[AnyTick]],
+        bell: Bell,
+        after: int = 0,
+    ) -> None:
+        self._narrator = narrator
+        self._read = read
+        self._bell = bell
+        self._after = after
+        self._position = 0
+        self._live: deque[tuple[int, Event]] = deque(maxlen=LIVE_LIMIT)
+
+    def hear(self, position: int, event: Event) -> None:
+        """Take a live event that happened after `position` ticks."""
+        self._live.append((position, event))
+
+    async def events(self) -> AsyncIterator[Event]:
+        """Every durable event after the given number, with live ones between, until the end."""
+        while True:
+            ticks = self._read(self._position)
+            for number, tick in enumerate(ticks, 1):
+                for event in self._told(tick):
+                    yield event
+                if number % BATCH == 0:
+                    await asyncio.sleep(0)
+            for event in self._heard():
+                yield event
+            if self._narrator.core.ended:
+                return
+            if not ticks:
+                await self._bell.wait()
+
+    def _told(self, tick: AnyTick) -> list[Event]:
+        live = self._heard()
+        self._position += 1
+        told = self._narrator.tell(tick)
+        if self._narrator.seq <= self._after:
+            return live
+        return live + [e for e in told if e.seq is None or e.seq > self._after]
+
+    def _heard(self) -> list[Event]:
+        heard = []
+        while self._live and self._live[0][0] <= self._position:
+            heard.append(self._live.popleft()[1])
+        return heard
