@@ -1,27 +1,35 @@
-"""Rondel: an engine for multi-agent workflows whose graphs contain loops."""
+"""Rondel: an engine for multi-agent workflows whose graphs contain loops.
 
-from rondel.engine.message import Message
-from rondel.engine.protocols import (
-    Context,
-    Emit,
-    Middleware,
-    Nothing,
-    Outcome,
-    Processor,
-    Question,
-    Router,
-    Suspend,
-    Usage,
-    Verdict,
-)
-from rondel.engine.registry import Registry
-from rondel.errors import GraphError, RondelError
-from rondel.nodes.function import NOTHING
-from rondel.sessions.engine import Engine, run
-from rondel.sessions.events import Event
-from rondel.sessions.graph import Graph
-from rondel.sessions.records import Result
-from rondel.sessions.session import Session
+The names below are imported when they are first used, so that `rondel --help` and
+`import rondel` stay fast.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rondel.engine.message import Message
+    from rondel.engine.protocols import (
+        Context,
+        Emit,
+        Middleware,
+        Nothing,
+        Outcome,
+        Processor,
+        Question,
+        Router,
+        Suspend,
+        Usage,
+        Verdict,
+    )
+    from rondel.engine.registry import Registry
+    from rondel.errors import GraphError, RondelError
+    from rondel.nodes.function import NOTHING
+    from rondel.sessions.engine import Engine, run
+    from rondel.sessions.events import Event
+    from rondel.sessions.graph import Graph
+    from rondel.sessions.records import Result
+    from rondel.sessions.session import Session
 
 __all__ = [
     "NOTHING",
@@ -47,3 +55,31 @@ __all__ = [
     "Verdict",
     "run",
 ]
+
+_HOMES = {
+    "engine.message": ("Message",),
+    "engine.protocols": (
+        *("Context", "Emit", "Middleware", "Nothing", "Outcome", "Processor", "Question"),
+        *("Router", "Suspend", "Usage", "Verdict"),
+    ),
+    "engine.registry": ("Registry",),
+    "errors": ("GraphError", "RondelError"),
+    "nodes.function": ("NOTHING",),
+    "sessions.engine": ("Engine", "run"),
+    "sessions.events": ("Event",),
+    "sessions.graph": ("Graph",),
+    "sessions.records": ("Result",),
+    "sessions.session": ("Session",),
+}
+_HOME = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOME[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

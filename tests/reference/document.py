@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 
@@ -95,7 +95,14 @@ def _read_edge(raw: dict[str, Any], place: int) -> Edge:
 
 
 def _without_repeats(raw_edges: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [raw for place, raw in enumerate(raw_edges) if raw not in raw_edges[:place]]
+    edges = [{**asdict(_read_edge(raw, 0)), "condition": _condition(raw)} for raw in raw_edges]
+    return [raw for place, raw in enumerate(raw_edges) if edges[place] not in edges[:place]]
+
+
+def _condition(raw: dict[str, Any]) -> Any:
+    """The condition, its constants in one spelling."""
+    condition = raw.get("condition", True)
+    return condition == "true" if condition in ("true", "false") else condition
 
 
 def _names(value: str | list[str] | None) -> list[str]:

@@ -10,17 +10,15 @@ Humans that may be asked in an order the contract does not fix all answer alike.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from hypothesis import strategies as st
-
 from tests.reference.document import Graph, read_graph
 from tests.reference.forest import PossibleLoop, exit_edges, possible_loops
 from tests.reference.interpreter import interpret
 
-Draw = Callable[[st.SearchStrategy[Any]], Any]
 Picked = TypeVar("Picked")
 
 MAX_STEPS = 300
@@ -45,7 +43,7 @@ class Case:
 
 
 @st.composite
-def graphs(draw: Draw, scores: bool = False) -> Case:
+def graphs(draw: st.DrawFn, scores: bool = False) -> Case:
     """Cases; with `scores`, script nodes also emit `{content, data: {score}}` lines."""
     builder = _Builder(draw, nodes_left=draw(st.integers(2, 7)), scores=scores)
     body = builder.graph_body("generated")
@@ -58,13 +56,13 @@ def graphs(draw: Draw, scores: bool = False) -> Case:
     return case
 
 
-def _answers(draw: Draw, humans: int) -> list[str]:
+def _answers(draw: st.DrawFn, humans: int) -> list[str]:
     some = draw(st.lists(st.sampled_from([AGAIN, "again 1", DONE]), min_size=1, max_size=4))
     cycle = some[:1] if humans > 1 else [*some, DONE]
     return (cycle * MAX_STEPS)[:MAX_STEPS] if humans else []
 
 
-def _short_of_answers(draw: Draw, case: Case) -> Case:
+def _short_of_answers(draw: st.DrawFn, case: Case) -> Case:
     """The same with few answers, unless the run might fail elsewhere before it waits."""
     if interpret(case.document, case.task, case.answers).status == "failed":
         return case
@@ -81,12 +79,13 @@ class _Block:
 
 @dataclass
 class _Builder:
-    draw: Draw
+    draw: st.DrawFn
     nodes_left: int
     scores: bool = False
     humans: int = 0
     depth: int = 0
     in_subgraph: bool = False
+    sink: str = ""
     nodes: list[dict[str, Any]] = field(default_factory=list)
     edges: list[dict[str, Any]] = field(default_factory=list)
 
@@ -105,7 +104,7 @@ class _Builder:
         self._edge(whole.exit, self.sink)
         body: dict[str, Any] = {"id": graph_id, "start": [whole.entry], "end": [self.sink]}
         if self.chance(10):
-            body["start"].append(self._second_start(whole))
+            body["start"].append(self._second_start())
         if self.chance(15):
             body["end"] = [self.pick(self.nodes)["id"], self.sink]
         elif self.chance(20):
@@ -116,7 +115,7 @@ class _Builder:
         self._add_contracts(body)
         return self._in_some_order(body)
 
-    def _second_start(self, whole: _Block) -> str:
+    def _second_start(self) -> str:
         """One more start node; it leads to the sink, which is in no loop."""
         node_id = self._any_node()
         self._edge(node_id, self.sink)
@@ -318,17 +317,17 @@ class _Builder:
         before = list(self.edges)
         for _ in range(self.pick([0, 0, 1, 1, 2])):
             source, target = self._random_source(), self.pick(self.nodes)["id"]
-            if source is None:
-                return
             kind = {"trigger": False} if self.chance(60) else self._condition(harmless=30)
             self._edge(source, target, **kind)
         if _two_entries({**body, "nodes": self.nodes, "edges": self.edges}) and self.chance(70):
             self.edges = before
 
-    def _random_source(self) -> str | None:
+    def _random_source(self) -> str:
         """Any node but a `loop` node, whose edges are its routes, and the sink."""
-        sources = [n["id"] for n in self.nodes if n["type"] != "loop" and n["id"] != self.sink]
-        return self.pick(sources) if sources else None
+        sources: list[str] = [
+            n["id"] for n in self.nodes if n["type"] != "loop" and n["id"] != self.sink
+        ]
+        return self.pick(sources)
 
     def _decorate_edges(self) -> None:
         for edge in self.edges:
@@ -358,7 +357,7 @@ class _Builder:
     def _make_one_passthrough_plural(self) -> None:
         """Let one node pass on all it sees: with two of them in a loop, messages would double."""
         own_source = {e["from"] for e in self.edges if e["from"] == e["to"]}
-        plain = [n for n in self.nodes[:-1] if n["type"] == "passthrough"]
+        plain = [n for n in self.nodes if n["type"] == "passthrough"]
         plain = [n for n in plain if n["id"] not in own_source and n["id"] != self.sink]
         if plain and self.chance(40):
             node = self.pick(plain)

@@ -72,7 +72,7 @@ def interpret(document: dict[str, Any], task: str, answers: list[str]) -> Run:
     return session.report(graph, status, "", result.content)
 
 
-class _SessionEnds(Exception):
+class _SessionEnds(Exception):  # noqa: N818  waiting for a human is no error
     def __init__(self, status: str, reason: str) -> None:
         super().__init__(reason)
         self.status = status
@@ -97,9 +97,17 @@ class _Frame:
     head_triggered: bool = False
     emitted: dict[str, tuple[Path, list[Message]]] = field(default_factory=dict)
     """The last step of every node that ran in this round: its path, its output."""
+    produced: dict[str, list[Message]] = field(default_factory=dict)
+    """The last output of every node that emitted anything since this scope was entered."""
     verdict: Verdict | None = None
+    """That of the last `loop` node with a goal."""
     exit_reason: str | None = None
     """That of the last `loop` node that decided to exit in this round."""
+
+    @property
+    def loop(self) -> object:
+        """The loop this is an entry of, whichever its head."""
+        return self.names, self.scope.nodes
 
     @property
     def is_loop(self) -> bool:
@@ -107,11 +115,11 @@ class _Frame:
 
     @property
     def is_bounded(self) -> bool:
-        return self.verdict is not None and self.verdict.has_goal and not self.verdict.goal_met
+        return self.verdict is not None and not self.verdict.goal_met
 
     @property
     def reached_goal(self) -> bool:
-        return self.verdict is not None and self.verdict.has_goal and self.verdict.goal_met
+        return self.verdict is not None and self.verdict.goal_met
 
     @property
     def contract(self) -> dict[str, Any]:
@@ -251,7 +259,8 @@ class _Session:
         """Leave a loop that its contract ended, whatever the conditions on its exit edges."""
         exits = exit_edges(frame.graph, frame.scope.nodes)
         labelled = [edge for edge in exits if edge.label == "limit"]
-        for edge in labelled or (exits if len(exits) == 1 else []):
+        plain = [edge for edge in exits if edge.label not in LABELS_TAKEN_BY_CONTRACT] or exits
+        for edge in labelled or (plain if len(plain) == 1 else []):
             path, messages = frame.emitted.get(edge.source, ((), []))
             if messages:
                 self._send(frame, edge, list(enumerate(messages)), path)
@@ -312,8 +321,11 @@ class _Session:
         )
         for scope in frame.in_same_graph():
             scope.emitted[node_id] = (path, outcome.messages)
-        if outcome.verdict is not None:
-            frame.verdict = outcome.verdict
+            if outcome.messages:
+                scope.produced[node_id] = outcome.messages
+        if outcome.verdict is not None and frame.is_loop:
+            if outcome.verdict.has_goal:
+                frame.verdict = outcome.verdict
             frame.exit_reason = outcome.verdict.reason or frame.exit_reason
 
     # -- messages -------------------------------------------------------------------------
@@ -347,16 +359,23 @@ class _Session:
 
     def is_bounded(self) -> bool:
         """Whether the last entry of some loop missed its goal and no loop around it made up."""
-        last_entries = {(frame.names, frame.scope.nodes): frame for frame, _ in self.ended}
-        return any(
-            frame.is_bounded and not any(outer.reached_goal for outer in _around(frame))
-            for frame in last_entries.values()
-        )
+        last_entries: dict[object, _Frame] = {}
+        for frame, _ in self.ended:
+            if frame.reached_goal:
+                last_entries = {
+                    loop: inner
+                    for loop, inner in last_entries.items()
+                    if frame.loop not in [outer.loop for outer in _around(inner)]
+                }
+            last_entries[frame.loop] = frame
+        return any(frame.is_bounded for frame in last_entries.values())
 
     def report(self, graph: Graph, status: str, reason: str, output: str) -> Run:
-        executions = {node_id: [] for node_id in graph.nodes} | dict(self.executions)
+        never: dict[str, list[Execution]] = {node_id: [] for node_id in graph.nodes}
         in_order = sorted(self.ended, key=lambda pair: _end_path(pair[0]))
-        return Run(status, reason, output, executions, [loop for _, loop in in_order])
+        return Run(
+            status, reason, output, never | dict(self.executions), [loop for _, loop in in_order]
+        )
 
 
 def _is_dead(frame: _Frame, edge: Edge, is_last_run_of_head: bool) -> bool:
@@ -366,16 +385,17 @@ def _is_dead(frame: _Frame, edge: Edge, is_last_run_of_head: bool) -> bool:
 
 
 def _result(frame: _Frame) -> Message | None:
-    """The last message of the first end node whose last output is not empty."""
+    """The last message of the first end node whose newest output is not empty."""
     for node_id in frame.graph.end:
-        _, messages = frame.emitted.get(node_id, ((), []))
+        messages = frame.produced.get(node_id, [])
         if messages and not messages[-1].is_empty:
             return messages[-1]
     return None
 
 
 def _inner_body(node: Node) -> dict[str, Any]:
-    return node.config["graph"] if "graph" in node.config else node.config["config"]
+    body: dict[str, Any] = node.config["graph" if "graph" in node.config else "config"]
+    return body
 
 
 def _around(frame: _Frame) -> Iterator[_Frame]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-
 from tests.reference.document import read_graph
 from tests.reference.forest import possible_loops
 from tests.reference.interpreter import Execution, LoopRun, Run, interpret
@@ -153,7 +153,7 @@ def human() -> dict[str, Any]:
 Arrow = tuple[str, str] | tuple[str, str, dict[str, Any]]
 
 
-def body(nodes: dict[str, dict[str, Any]], edges: list[Arrow], **fields: Any) -> dict[str, Any]:
+def body(nodes: dict[str, dict[str, Any]], edges: Sequence[Arrow], **fields: Any) -> dict[str, Any]:
     return {
         "id": "g",
         "nodes": [{"id": node_id, **node} for node_id, node in nodes.items()],
@@ -164,7 +164,7 @@ def body(nodes: dict[str, dict[str, Any]], edges: list[Arrow], **fields: Any) ->
 
 def run_graph(
     nodes: dict[str, dict[str, Any]],
-    edges: list[Arrow],
+    edges: Sequence[Arrow],
     answers: list[str] | None = None,
     **fields: Any,
 ) -> Run:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, field_validator
 
 from rondel.conditions.expression import Expression
 from rondel.engine.message import Message
@@ -36,10 +36,10 @@ class ExprConfig(BaseModel):
         """The expression, compiled once."""
         return Expression(self.expr, tuple(VARIABLES))
 
-    @model_validator(mode="after")
-    def _compiles(self) -> Self:
-        _ = self.expression
-        return self
+    @field_validator("expr")
+    @classmethod
+    def _compiles(cls, expr: str) -> str:
+        return Expression(expr, tuple(VARIABLES)).source
 
 
 class ExprCondition:

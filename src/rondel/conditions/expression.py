@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from rondel.conditions.names import nearest
 from rondel.errors import StepFailed
+from rondel.graph.names import Names
 
 TYPES = frozenset(
     ("bool", "bytes", "double", "int", "list", "map", "null_type", "optional", "string", "uint")
@@ -96,7 +96,7 @@ def _variables(program: Any, source: str, allowed: Sequence[str]) -> tuple[str, 
             raise ValueError(f"unknown name {name!r} in {source!r}; {_meant(name, allowed)}")
     for name in program.functions():
         if name.isidentifier() and name not in FUNCTIONS:
-            hint = nearest(name, (*FUNCTIONS, *MACROS))
+            hint = Names((*FUNCTIONS, *MACROS)).hint(name)
             raise ValueError(f"unknown function {name!r} in {source!r}; {hint}")
     return tuple(name for name in program.variables() if name in allowed)
 
@@ -104,5 +104,5 @@ def _variables(program: Any, source: str, allowed: Sequence[str]) -> tuple[str, 
 def _meant(name: str, allowed: Sequence[str]) -> str:
     """What was probably meant: a name that differs by a slip, else a field of the data."""
     if get_close_matches(name, allowed, n=1, cutoff=0.8) or "data" not in allowed:
-        return nearest(name, allowed)
+        return Names(allowed).hint(name)
     return f"did you mean 'data.{name}'?"

@@ -40,8 +40,8 @@ class StepContext:
     def text(self) -> str:
         fresh = self.step.fresh
         if len(fresh) == 1:
-            return fresh[0].text
-        return "\n\n".join(text for text in (message.text for message in fresh) if text)
+            return fresh[0].readable
+        return "\n\n".join(filter(None, (message.readable for message in fresh)))
 
     @property
     def data(self) -> dict[str, Any]:

@@ -27,9 +27,9 @@ from rondel.engine.effects import (
     StepTicked,
 )
 from rondel.engine.message import Message
-from rondel.engine.protocols import Question
+from rondel.engine.protocols import Question, Verdict
 from rondel.engine.state import Emission, Frame, LoopEnd, NodeState, Step, address_of
-from rondel.engine.transcript import Delivery
+from rondel.engine.transcript import Delivery, Transcript
 from rondel.graph.plan import HEAD, Group, Plan, Scope, Wire
 
 TASK = "TASK"
@@ -72,7 +72,8 @@ class Core:
         self._frames: dict[int, Frame] = {}
         self._ends = frozenset(end for scope in _graphs(plan) for end in scope)
         self._stuck: dict[int, None] = {}
-        self._bounded: dict[int, bool] = {}
+        self._bounded: dict[tuple[int, ...], bool] = {}
+        """By loop, whichever its head: whether its last entry missed its goal."""
         self._paused = False
         self._lock: ticks.Locked | None = None
 
@@ -88,7 +89,7 @@ class Core:
             self._finish(tick)
         else:
             self._apply_rare(tick)
-        if not self.steps or self.questions or self._paused or self._lock or self._root is None:
+        if self.status != "running" or self.questions or self._paused or self._lock:
             self._update_status()
         return self.commands
 
@@ -182,7 +183,7 @@ class Core:
             item = scope.item_of[start]
             group = scope.items[item]
             if isinstance(group, Group):
-                frame.entries[item] = {start: group.quorum[start]}
+                frame.votes[item] = {start: set(range(-group.quorum[start], 0))}
             frame.fired[item] = scope.quorum[item]
         ready = [item for item, waits in enumerate(scope.waits) if waits == 0]
         self._settle_all([(frame, item) for item in ready if not self._begin(frame, item)])
@@ -192,7 +193,7 @@ class Core:
         if frame.owner is None:
             self._end_session(frame)
             return
-        self._drop_pending(frame.scope.nodes)
+        self._forget_contexts(frame.scope.nodes)
         del self._frames[frame.entry]
         outputs = [frame.outputs[end] for end in frame.scope.ends if end in frame.outputs]
         produced = next((o for o in outputs if o and not o[-1].empty), None)
@@ -279,7 +280,7 @@ class Core:
         if self.effects is not None:
             self.effects.append(StepTicked(step, tick))
         frame = step.frame
-        if tick.verdict is not None and not frame.leaving:
+        if tick.verdict is not None:
             _take_verdict(frame, step, tick.verdict)
         node = step.node.index
         if messages and node in self._ends:
@@ -367,6 +368,13 @@ class Core:
             if state is not None and state.transcript.inbox:
                 state.transcript.inbox = []
 
+    def _forget_contexts(self, nodes: Iterable[int]) -> None:
+        """The next call of an inner graph starts with empty contexts; private state stays."""
+        for node in nodes:
+            state = self._nodes[node]
+            if state is not None:
+                state.transcript = Transcript(state.transcript.window)
+
     # Items of a scope
 
     def _settle_all(self, work: list[tuple[Frame, int] | None]) -> None:
@@ -430,8 +438,8 @@ class Core:
     # Loops
 
     def _enter_group(self, parent: Frame, item: int, group: Group) -> bool:
-        hits = parent.entries.pop(item, {})
-        heads = [node for node, count in hits.items() if count >= group.quorum[node]]
+        votes = parent.votes.get(item, {})
+        heads = [node for node, edges in votes.items() if len(edges) >= group.quorum[node]]
         if not heads:
             return self._skip(parent, item)
         if len(heads) > 1:
@@ -517,14 +525,8 @@ class Core:
         while target not in place.scope.item_of and place.parent is not None:
             place.exited = True
             place = place.parent
-        if target == place.scope.head:
-            place.retriggered = True
-            return
-        item = place.scope.item_of[target]
-        place.fired[item] += 1
-        if isinstance(place.scope.items[item], Group):
-            hits = place.entries.setdefault(item, {})
-            hits[target] = hits.get(target, 0) + 1
+        item = HEAD if target == place.scope.head else place.scope.item_of[target]
+        _trigger(place, index, item, target)
 
     def _leave(self, frame: Frame, reason: str) -> tuple[Frame, int] | None:
         """End the loop; the item it is in the scope around it is settled."""
@@ -561,20 +563,20 @@ class Core:
         )
         self.loops.pop(key, None)
         self.loops[key] = end
-        self._note_bounded(frame, head, end)
+        self._note_bounded(frame, end)
         if self.effects is not None:
             self.effects.append(LoopEnded(frame, end))
 
-    def _note_bounded(self, frame: Frame, head: int, end: LoopEnd) -> None:
+    def _note_bounded(self, frame: Frame, end: LoopEnd) -> None:
         """A loop that reaches its goal speaks for the loops inside it."""
         if frame.goal:
             members = frame.scope.item_of
             self._bounded = {
                 loop: bounded
                 for loop, bounded in self._bounded.items()
-                if not self._is_inside(loop, members)
+                if not self._is_inside(loop[0], members)
             }
-        self._bounded[head] = end.bounded
+        self._bounded[frame.scope.nodes] = end.bounded
 
     def _is_inside(self, node: int | None, members: Container[int]) -> bool:
         while node is not None:
@@ -591,15 +593,13 @@ def _graphs(plan: Plan) -> Iterable[tuple[int, ...]]:
             yield node.inner.ends
 
 
-def _take_verdict(frame: Frame, step: Step, verdict: Any) -> None:
-    """The verdict logically last in the round counts."""
+def _take_verdict(frame: Frame, step: Step, verdict: Verdict) -> None:
+    """Of several verdicts in a round, the logically last one counts."""
     place = (step.level, step.item)
-    if place < frame.verdict_place:
-        return
-    frame.verdict_place = place
-    if verdict.goal_met is not None:
-        frame.goal = verdict.goal_met
-    frame.verdict = verdict if verdict.reason else None
+    if verdict.goal_met is not None and place >= frame.goal_place:
+        frame.goal, frame.goal_place = verdict.goal_met, place
+    if verdict.reason and place >= frame.verdict_place:
+        frame.verdict, frame.verdict_place = verdict, place
 
 
 def _track(step: Step, tracked: tuple[Wire, ...], messages: list[Message]) -> None:
@@ -615,17 +615,28 @@ def _track(step: Step, tracked: tuple[Wire, ...], messages: list[Message]) -> No
 
 def _pull(frame: Frame, wire: Wire) -> None:
     """The edge fired: trigger its target in the scope where it lands."""
+    if not wire.hops:
+        if wire.item == HEAD:
+            frame.retriggered = True
+            return
+        if not wire.into_group:
+            frame.fired[wire.item] += 1
+            return
     for _ in range(wire.hops):
         frame.exited = True
         frame = frame.parent  # type: ignore[assignment]
-    item = wire.item
+    _trigger(frame, wire.edge, wire.item, wire.target)
+
+
+def _trigger(frame: Frame, edge: int, item: int, target: int) -> None:
+    """Count an edge's vote for an item, once a round however often it fires."""
     if item == HEAD:
         frame.retriggered = True
         return
-    frame.fired[item] += 1
-    if wire.into_group:
-        hits = frame.entries.setdefault(item, {})
-        hits[wire.target] = hits.get(wire.target, 0) + 1
+    votes = frame.votes.setdefault(item, {}).setdefault(target, set())
+    if edge not in votes:
+        votes.add(edge)
+        frame.fired[item] += 1
 
 
 def _over_limit(limit: int) -> str:

@@ -28,11 +28,15 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def text(self) -> str:
-        """The content as text; a message of data alone reads as its JSON."""
+        """The content as text."""
         if isinstance(self.content, str):
-            text = self.content
-        else:
-            text = "\n".join(part.text for part in self.content if part.text)
+            return self.content
+        return "\n".join(part.text for part in self.content if part.text)
+
+    @property
+    def readable(self) -> str:
+        """The text; a message of data alone reads as its JSON."""
+        text = self.text
         if not text and self.data:
             return msgspec.json.encode(self.data).decode()
         return text

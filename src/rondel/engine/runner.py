@@ -158,10 +158,11 @@ class Runner:
         while self._ready:
             task = loop.create_task(self._perform_beside(self._ready.popleft()))
             self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
 
     async def _perform_beside(self, command: Command) -> None:
-        self._outcomes.append(await self._perform(command))
+        tick = await self._perform(command)
+        self._outcomes.append(tick)
+        self._tasks.discard(asyncio.current_task())  # type: ignore[arg-type]
         self._wake()
 
     async def _wait_any(self) -> None:
@@ -297,12 +298,12 @@ class Runner:
 
 def _signed(message: Message, source: str) -> Message:
     """The message with its source; a fresh one is signed in place, a shared one is copied."""
-    if message.source == source and not message.kept:
+    if message.source == source:
         return message
-    if not message.source and not message.kept:
+    if not message.source:
         msgspec.structs.force_setattr(message, "source", source)
         return message
-    return Message(message.content, message.data, message.role, source)
+    return msgspec.structs.replace(message, source=source)
 
 
 def _with(outcome: Emit, messages: list[Message]) -> Emit:

@@ -39,11 +39,11 @@ class Frame:
         "at_limit",
         "busy",
         "emitted",
-        "entries",
         "entry",
         "exited",
         "fired",
         "goal",
+        "goal_place",
         "held",
         "item",
         "leaving",
@@ -58,6 +58,7 @@ class Frame:
         "scope",
         "verdict",
         "verdict_place",
+        "votes",
         "waits",
     )
 
@@ -89,12 +90,14 @@ class Frame:
         self.open = len(self.waits)
         self.busy = 0
         """How many items are under way."""
-        self.entries: dict[int, dict[int, int]] = {}
+        self.votes: dict[int, dict[int, set[int]]] = {}
+        """By item and node, the edges out of inner loops or into them that fired."""
         self.exited = False
         self.retriggered = False
         self.emitted: dict[int, Emission] = {}
         self.verdict: Verdict | None = None
         self.verdict_place = (-1, -1)
+        self.goal_place = (-1, -1)
         self.level = 0
         self.held: list[int] = []
 

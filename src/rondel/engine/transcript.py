@@ -97,13 +97,14 @@ class Transcript:
         for delivery in inbox:
             edge = delivery.edge
             message = delivery.message
-            if edge is not None and (edge.clear or edge.clear_kept or edge.keep):
+            if edge is not None and (edge.clear or edge.clear_kept):
                 old, new = self._clear(old, edge), _cleared(new, edge)
-                if edge.keep and message is not None:
-                    message = msgspec.structs.replace(message, kept=True)
-                    self._keeps = True
-            if message is not None:
-                new.append(message)
+            if message is None:
+                continue
+            if edge is not None and edge.keep and not message.kept:
+                message = msgspec.structs.replace(message, kept=True)
+            self._keeps = self._keeps or message.kept
+            new.append(message)
         if self.window == EVERYTHING:
             self.retained = old
             old.extend(new)

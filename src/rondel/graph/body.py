@@ -41,6 +41,7 @@ class Words:
         self._vocabulary = vocabulary
         self._names: dict[str, Names] = {}
         self._models: dict[tuple[str, str], type[BaseModel] | None] = {}
+        self._referring: dict[str, bool] = {}
 
     def names(self, kind: str) -> Names:
         """The names of a kind."""
@@ -53,6 +54,12 @@ class Words:
         if (kind, name) not in self._models:
             self._models[kind, name] = self._vocabulary.config_model(kind, name)
         return self._models[kind, name]
+
+    def may_refer(self, name: str) -> bool:
+        """Whether nodes of a type may have a graph inside."""
+        if name not in self._referring:
+            self._referring[name] = hasattr(self.model("node", name), "inner_graph")
+        return self._referring[name]
 
 
 class Body:
@@ -75,15 +82,14 @@ class Body:
         self.processes: dict[int, Call] = {}
 
     def read(self, graph: schema.Graph | None) -> GraphSpec | None:
-        """The graph, or None if anything is wrong; `graph` is None if its structure was."""
-        before = len(self.report.problems)
+        """The graph, or None if anything is wrong; `graph` is None if its structure is."""
         if isinstance(self.data, dict):
             self._check_nodes()
             self._check_edges()
             self._check_heads()
             start = self._check_ends("start")
             end = self._check_ends("end")
-        if graph is None or len(self.report.problems) > before:
+        if graph is None or self.report.problems:
             return None
         return self._build(graph, start, end)
 
@@ -120,8 +126,9 @@ class Body:
         if call is None:
             return
         self.configs[place] = call.config
-        refer = getattr(call.config, "inner_graph", None)
-        reference = refer() if callable(refer) else None
+        if not self.words.may_refer(call.type):
+            return
+        reference = call.config.inner_graph()
         if reference is not None:
             inner = self.include((*self.path, *path), reference)
             if inner is not None:
@@ -146,7 +153,7 @@ class Body:
         if model is None:
             return Call(name, config)
         place = (*self.path, *path, "config")
-        valid, complaints = validate(model, config, self.source.shown(place) or {})
+        valid, complaints = validate(model, config, lambda: self.source.shown(place) or {})
         self.report.complain(self.source, place, complaints)
         if name == FUNCTION and kind != "node":
             self._check_function(path, config.get("name"))
@@ -201,15 +208,13 @@ class Body:
             found, why = topology.entrances(list(self.ids), edges), "an edge enters every node"
         else:
             found, why = topology.sinks(list(self.ids), edges), "an edge leaves every node"
-        if not found and self.ids:
-            message = f"the graph has no {key}: {why}"
-            self._problem(
-                (), message, f"name its {key} node, as in: {key}: [{next(iter(self.ids))}]"
-            )
+        if not found and self.ids and len(self.ids) == len(self.data["nodes"]):
+            hint = f"name its {key} node, as in: {key}: [{next(iter(self.ids))}]"
+            self._problem((), f"the graph has no {key}: {why}", hint)
         return found
 
     def _problem(self, path: Path, message: str, hint: str) -> None:
-        self.report.problems.append(self.source.problem((*self.path, *path), message, hint))
+        self.report.add(self.source.problem((*self.path, *path), message, hint))
 
     def _warn(self, path: Path, message: str, hint: str) -> None:
         self.report.warnings.append(self.source.problem((*self.path, *path), message, hint))
@@ -240,7 +245,7 @@ class Body:
             description=node.description or "",
             context_window=node.context_window,
             timeout=node.timeout,
-            retry=node.retry.spec() if node.retry else ONCE,
+            retry=node.retry.as_spec() if node.retry else ONCE,
             on_error=node.on_error,
             join=node.join,
             inner=self.inner.get(place),

@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 
 UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 PATTERN = r"^[0-9]+(\.[0-9]+)?(ms|s|m|h)?$"
-FORMS = "seconds, or text such as '500ms', '90s', '10m', '2h'"
+FORMS = "write seconds, or '500ms', '90s', '10m', '2h'"
 
 
 def seconds(value: object) -> float:
@@ -19,15 +19,15 @@ def seconds(value: object) -> float:
     if isinstance(value, str):
         found = re.fullmatch(PATTERN, value.strip(), re.ASCII)
         if not found:
-            raise ValueError(f"must be a duration: {FORMS}")
+            raise ValueError("must be a duration")
         unit = found[2] or ""
         length = float(value.strip().removesuffix(unit)) * UNITS[unit]
     elif isinstance(value, int | float) and not isinstance(value, bool):
         length = float(value)
     else:
-        raise ValueError(f"must be a duration: {FORMS}")
+        raise ValueError("must be a duration")
     if not 0 <= length < math.inf:
-        raise ValueError("must be a length of time that is not negative and has an end")
+        raise ValueError("must be a duration of 0 or more")
     return length
 
 
@@ -35,13 +35,15 @@ def _wait(value: Any) -> float:
     try:
         return seconds(value)
     except (ValueError, OverflowError) as error:
-        raise PydanticCustomError("duration", "{what}", {"what": str(error)}) from None
+        raise PydanticCustomError(
+            "duration", "{what}", {"what": str(error), "hint": FORMS}
+        ) from None
 
 
 def _duration(value: Any) -> float:
     length = _wait(value)
     if length == 0:
-        raise PydanticCustomError("duration", "must be longer than 0")
+        raise PydanticCustomError("duration", "must be longer than 0", {"hint": FORMS})
     return length
 
 

@@ -17,6 +17,11 @@ GRAPH_MARK = "x-rondel-graph"
 """A config field whose `json_schema_extra` has this key holds the body of a graph."""
 
 TYPED = ("integer", "number", "boolean")
+VARIABLE = {
+    "type": "string",
+    "pattern": rf"^\$\{{{NAME_PATTERN}\}}$",
+    "description": "A value from vars, the environment or .env.",
+}
 KINDS = {"node": "Node", "condition": "Condition", "process": "Process"}
 
 Json = dict[str, Any]
@@ -24,24 +29,19 @@ Json = dict[str, Any]
 
 def json_schema(vocabulary: Vocabulary) -> Json:
     """The JSON Schema (2020-12) of a graph file that may use these names."""
-    schema = Document.model_json_schema(by_alias=True)
+    schema: Json = _with_variables(Document.model_json_schema(by_alias=True))
     definitions = schema["$defs"]
     _constants(definitions["Edge"]["properties"]["condition"])
     for kind, definition in KINDS.items():
         definitions |= _typed(vocabulary, kind, definitions[definition])
-    schema = _with_variables(schema)
-    schema["$defs"]["Variable"] = {
-        "type": "string",
-        "pattern": rf"^\$\{{{NAME_PATTERN}\}}$",
-        "description": "A value from vars, the environment or .env.",
-    }
+    definitions["Variable"] = VARIABLE
     return {"$schema": DIALECT, **schema, "title": "Rondel graph"}
 
 
 def _constants(condition: Json) -> None:
     """A condition may also be true or false, and foreign files put that in quotes."""
     reference = {"$ref": condition.pop("$ref")}
-    condition.pop("default", None)
+    condition["default"] = True
     condition["anyOf"] = [{"type": "boolean"}, {"enum": ["true", "false"]}, reference]
 
 
@@ -73,11 +73,11 @@ def _rule(kind: str, name: str, model: type[BaseModel]) -> Json:
 def _config(kind: str, name: str, model: type[BaseModel]) -> Json:
     """The schema of one config, its own definitions inside it."""
     try:
-        return model.model_json_schema(
-            by_alias=True, ref_template=f"{_pointer(kind, name)}/$defs/{{model}}"
-        )
+        template = f"{_pointer(kind, name)}/$defs/{{model}}"
+        schema = model.model_json_schema(by_alias=True, ref_template=template)
     except PydanticInvalidForJsonSchema:
         return {"type": "object"}
+    return dict(_with_variables(schema))
 
 
 def _config_name(kind: str, name: str) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 from typing import Any
@@ -48,7 +50,8 @@ def load(
     """The graph of a YAML or JSON file; raises GraphError with all that is wrong."""
     file = FilePath(path)
     text = _read(file)
-    return _Loader(vocabulary, file.parent, environ).text(text, str(file), file.name)
+    with _no_collection():
+        return _Loader(vocabulary, file.parent, environ).text(text, str(file), file.name)
 
 
 def loads(
@@ -61,7 +64,8 @@ def loads(
 ) -> Loaded:
     """The graph of a text; files it names are found from the directory, else beside `file`."""
     base = FilePath(file).parent if directory is None else FilePath(directory)
-    return _Loader(vocabulary, base, environ).text(text, file, FilePath(file).name)
+    with _no_collection():
+        return _Loader(vocabulary, base, environ).text(text, file, FilePath(file).name)
 
 
 def from_document(
@@ -74,7 +78,20 @@ def from_document(
 ) -> Loaded:
     """The graph of plain data; documents in `includes` stand for the files of those names."""
     loader = _Loader(vocabulary, FilePath(directory or ""), environ, includes)
-    return loader.document(document, None, "", "")
+    with _no_collection():
+        return loader.document(document, None, "", "")
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Hold the garbage collector: loading makes much and drops little, so it would only search."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _read(file: FilePath) -> bytes:
@@ -133,7 +150,7 @@ class _Loader:
         source = Source(raw, filled.data, file, key, positions)
         for unfilled in filled.problems:
             problem = source.problem(unfilled.path, unfilled.message, unfilled.hint)
-            self.report.problems.append(problem)
+            self.report.add_unknown(problem)
         self.environment |= filled.environment
         return source
 
@@ -144,9 +161,9 @@ class _Loader:
             return self._bare(source)
         if not isinstance(data, dict):
             if data is source.raw:
-                self.report.problems.append(_no_document(source))
+                self.report.add(_no_document(source))
             return None
-        document, complaints = validate(schema.Document, data, source.raw)
+        document, complaints = validate(schema.Document, data, lambda: source.raw)
         self.report.complain(source, (), complaints)
         return self._body(source, ("graph",), document.graph if document else None)
 
@@ -158,14 +175,14 @@ class _Loader:
             self.report.warnings.append(source.problem((), message, hint))
         data = {"id": FilePath(source.file).stem or "graph", **source.data}
         envelope = {key: data.pop(key) for key in ("version", "vars") if key in data}
-        _, complaints = validate(schema.Envelope, envelope, source.raw)
+        _, complaints = validate(schema.Envelope, envelope, lambda: source.raw)
         self.report.complain(source, (), complaints)
         return self._inline(replace(source, data=data), ())
 
     def _inline(self, source: Source, path: Path) -> GraphSpec | None:
         """The graph whose body is at a path."""
         data = value_at(source.data, path)
-        graph, complaints = validate(schema.Graph, data, source.shown(path))
+        graph, complaints = validate(schema.Graph, data, lambda: source.shown(path))
         self.report.complain(source, path, complaints)
         return self._body(source, path, graph)
 
@@ -181,7 +198,7 @@ class _Loader:
         place = (*node, "config", *_key_path(source, node, what, rest))
         if self.nesting >= MAX_NESTING:
             message = f"graphs nest deeper than {MAX_NESTING} levels here"
-            self.report.problems.append(source.problem(place, message))
+            self.report.add(source.problem(place, message))
             return None
         self.nesting += 1
         try:
@@ -199,7 +216,7 @@ class _Loader:
             ring = [*self.chain[self.chain.index(identity) :], identity]
             message = f"the graph contains itself: {' -> '.join(FilePath(f).name for f in ring)}"
             hint = "use a loop of edges to repeat a part"
-            self.report.problems.append(source.problem(place, message, hint))
+            self.report.add(source.problem(place, message, hint))
             return None
         if identity not in self.done:
             included = self._included(source, place, key)
@@ -223,7 +240,7 @@ class _Loader:
         except GraphError as error:
             if isinstance(error.__cause__, OSError):
                 message = f"the file {key!r} {_reason(error.__cause__)}"
-                self.report.problems.append(source.problem(place, message))
+                self.report.add(source.problem(place, message))
             else:
                 self.report.problems += error.problems
             return None
@@ -244,5 +261,8 @@ def _key_path(source: Source, node: Path, what: Any, given: list[Any]) -> Path:
     """Where in its config a node refers to another graph: as told, else where the value is."""
     if given:
         return (given[0],) if isinstance(given[0], str) else tuple(given[0])
-    config = value_at(source.data, (*node, "config"))
-    return next(((key,) for key, value in config.items() if value == what), ())
+    config = value_at(source.data, (*node, "config")) or {}
+    nested = {key: value for key, value in config.items() if isinstance(value, dict)}
+    inside = [((key, name), it) for key, inner in nested.items() for name, it in inner.items()]
+    places: list[tuple[Path, Any]] = [((key,), value) for key, value in config.items()]
+    return next((place for place, value in [*places, *inside] if value == what), ())

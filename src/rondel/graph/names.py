@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from itertools import islice
 
 SHOWN = 12
 COMPARISONS = 200_000
@@ -16,6 +17,7 @@ class Names:
         self._names = dict.fromkeys(names)
         self._what = what
         self._budget = COMPARISONS
+        self._listed = ""
 
     def __contains__(self, name: object) -> bool:
         return name in self._names
@@ -27,11 +29,11 @@ class Names:
 
     def listed(self) -> str:
         """The valid names, in short."""
-        if not self._names:
-            return f"{self._what}: none"
-        first = ", ".join(repr(name) for name in list(self._names)[:SHOWN])
-        more = len(self._names) - SHOWN
-        return f"{self._what}: {first}" + (f" and {more} more" if more > 0 else "")
+        if not self._listed:
+            first = ", ".join(repr(name) for name in islice(self._names, SHOWN)) or "none"
+            more = len(self._names) - SHOWN
+            self._listed = f"{self._what}: {first}" + (f" and {more} more" if more > 0 else "")
+        return self._listed
 
     def _nearest(self, wrong: str) -> str | None:
         """The nearest name; gives up once too much has been compared in a very large graph."""

@@ -17,10 +17,10 @@ WORDS: dict[str, Scalar] = {
     **dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan")),
 }
 NUMBER_STARTS = frozenset("0123456789+-.")
-# Python refuses to read integers of more than 4300 digits: longer ones stay text.
-INTEGER = re.compile(r"[-+]?[0-9]{1,4000}", re.ASCII)
-OCTAL = re.compile(r"0o[0-7]{1,4000}")
-HEX = re.compile(r"0x[0-9a-fA-F]{1,4000}")
+MAX_DIGITS = 4000  # Python refuses to read integers of more than 4300: longer ones stay text
+INTEGER = re.compile(r"[-+]?[0-9]+", re.ASCII)
+OCTAL = re.compile(r"0o[0-7]+")
+HEX = re.compile(r"0x[0-9a-fA-F]+")
 FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", re.ASCII)
 
 
@@ -28,7 +28,7 @@ def read_scalar(text: str) -> Scalar:
     """The value of an unquoted scalar."""
     if text in WORDS:
         return WORDS[text]
-    if text[0] not in NUMBER_STARTS:
+    if text[0] not in NUMBER_STARTS or len(text) > MAX_DIGITS:
         return text
     if INTEGER.fullmatch(text):
         return int(text)

@@ -19,6 +19,7 @@ from rondel.graph import spec
 from rondel.graph.durations import Duration, Wait
 from rondel.graph.variables import NAME, NAME_PATTERN
 
+CONDITION_HINT = "for text that occurs in the message: {type: keyword, config: {any: [TEXT]}}"
 RESERVED = frozenset("/[]")
 ID_PATTERN = r"^[^/\[\]]*[^/\[\]\s][^/\[\]]*$"
 
@@ -29,16 +30,17 @@ def _name_list(value: Any) -> Any:
     if isinstance(value, str):
         return [value]
     if not isinstance(value, list):
-        raise PydanticCustomError("names", "must be a node's id or a list of them")
+        hint = {"hint": "write it as [first, second]"}
+        raise PydanticCustomError("names", "must be a node's id or a list of them", hint)
     return value
 
 
 def _node_id(value: str) -> str:
     if not value.strip():
-        raise PydanticCustomError("node_id", "must not be empty")
+        raise PydanticCustomError("node_id", "must not be empty", {"hint": "give the node a name"})
     if not RESERVED.isdisjoint(value):
         message = "must not contain '/', '[' or ']': addresses are written with them"
-        raise PydanticCustomError("node_id", message)
+        raise PydanticCustomError("node_id", message, {"hint": "use '-' or '_' in their place"})
     return value
 
 
@@ -49,7 +51,7 @@ def _call(value: Any) -> Any:
         return {"type": value}
     if not isinstance(value, dict):
         message = "must be true, false, or a mapping with 'type' and 'config'"
-        raise PydanticCustomError("condition", message)
+        raise PydanticCustomError("condition", message, {"hint": CONDITION_HINT})
     return value
 
 
@@ -62,7 +64,7 @@ def _version(value: Any) -> Any:
 def _variable_name(value: str) -> str:
     if not NAME.fullmatch(value):
         message = "is not a variable's name: use letters, digits and '_', no digit first"
-        raise PydanticCustomError("variable_name", message)
+        raise PydanticCustomError("variable_name", message, {"hint": "rename it"})
     return value
 
 
@@ -112,12 +114,13 @@ class Retry(Part):
 
     @model_validator(mode="after")
     def _ordered(self) -> Retry:
-        waits = self.spec()
+        waits = self.as_spec()
         if waits.min_wait > waits.max_wait:
-            raise PydanticCustomError("waits", "has a min_wait longer than its max_wait")
+            message = "has a min_wait longer than its max_wait"
+            raise PydanticCustomError("waits", message, {"hint": "exchange the two"})
         return self
 
-    def spec(self) -> spec.Retry:
+    def as_spec(self) -> spec.Retry:
         """The same for the engine; a wait that is not given yields to the one that is."""
         default = spec.Retry()
         shortest, longest = self.min_wait, self.max_wait

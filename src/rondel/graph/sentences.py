@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from rondel.graph.names import Names
@@ -48,8 +49,14 @@ BOUNDS: dict[str, str] = {
     "enum": "{expected}",
     "string_pattern_mismatch": "text that matches {pattern}",
 }
-YES = frozenset(("yes", "on", "y", "true"))
-NO = frozenset(("no", "off", "n", "false"))
+FORMS = {
+    "list_type": "write it as [first, second], or as lines that begin with '- '",
+    "tuple_type": "write it as [first, second], or as lines that begin with '- '",
+    "too_short": "add one",
+    **dict.fromkeys(("dict_type", "model_type"), "write it as {key: value}, or as indented lines"),
+}
+YES = ("yes", "on", "y", "true", 1)
+NO = ("no", "off", "n", "false", 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +68,12 @@ class Complaint:
     hint: str = ""
 
 
-def validate(model: type[Model], value: Any, shown: Any) -> tuple[Model | None, list[Complaint]]:
+def validate(
+    model: type[Model], value: Any, shown: Callable[[], Any]
+) -> tuple[Model | None, list[Complaint]]:
     """The value as a model, or everything that is wrong with it.
 
-    `shown` is the value as the file has it, with variables unreplaced: messages quote that.
+    `shown` gives the value as the file has it, variables unreplaced: messages quote that.
     """
     try:
         return model.model_validate(value), []
@@ -72,11 +81,11 @@ def validate(model: type[Model], value: Any, shown: Any) -> tuple[Model | None, 
         first = error
     typed = _with_types(value, first)
     if typed is value:
-        return None, list(_complaints(first, model, value, shown))
+        return None, list(_complaints(first, model, value, shown()))
     try:
         return model.model_validate(typed), []
     except ValidationError as error:
-        return None, list(_complaints(error, model, typed, shown))
+        return None, list(_complaints(error, model, typed, shown()))
 
 
 def _with_types(value: Any, error: ValidationError) -> Any:
@@ -130,14 +139,21 @@ def _complaint(
     if UNKNOWN in kinds:
         names = Names(_keys_at(model, path[:-1]))
         return Complaint(path, f"unknown key {str(path[-1])!r}", names.hint(str(path[-1])))
+    field = _field_at(model, path)
     if MISSING in kinds:
-        return Complaint(path, f"the key {str(path[-1])!r} is missing", "add it")
+        return Complaint(path, f"the key {str(path[-1])!r} is missing", _about(field))
     subject = f"{_subject(path)} " if path else ""
     wanted = list(dict.fromkeys(filter(None, map(_wanted, details))))
     if not wanted:
-        return Complaint(path, subject + _own_words(details[0]), "")
-    message = f"{subject}must be {' or '.join(wanted)}, not {_show(shown)}"
-    return Complaint(path, message, _hint(details, shown))
+        hint = details[0].get("ctx", {}).get("hint") or _default(field)
+        return Complaint(path, _own_words(details[0], subject), hint)
+    message = f"{subject}must be {_either(wanted)}, not {_show(shown)}"
+    return Complaint(path, message, _hint(details, shown) or _default(field))
+
+
+def _either(wanted: list[str]) -> str:
+    *first, last = wanted
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def _subject(path: Path) -> str:
@@ -180,13 +196,15 @@ LENGTHS: dict[str, Callable[[Mapping[str, Any]], str]] = {
 }
 
 
-def _own_words(detail: ErrorDetails) -> str:
+def _own_words(detail: ErrorDetails, subject: str) -> str:
     """The message of a validator written for people, or pydantic's, made to follow a subject."""
     cause = detail.get("ctx", {}).get("error")
+    if isinstance(cause, ValidationError):
+        inner = cause.errors(include_url=False)[0]
+        return f"{subject}is wrong: {path_text(inner['loc'])}: {inner['msg']}"
     if isinstance(cause, Exception):
-        return f"is wrong: {cause}"
-    text = detail["msg"]
-    return text.replace("Input should", "must", 1) if text.startswith("Input should") else text
+        return f"{subject}is wrong: {cause}" if subject else str(cause)
+    return subject + detail["msg"].replace("Input should", "must", 1)
 
 
 def _hint(details: list[ErrorDetails], shown: Any) -> str:
@@ -197,7 +215,20 @@ def _hint(details: list[ErrorDetails], shown: Any) -> str:
         return f'put it in quotes: "{_show(shown)}"'
     if kinds & {"bool_type", "bool_parsing"}:
         return _truth(shown)
-    return ""
+    return next((FORMS[kind] for kind in sorted(kinds) if kind in FORMS), "")
+
+
+def _about(field: FieldInfo | None) -> str:
+    """How to add a key that is missing."""
+    about = (field.description or "").rstrip(".") if field else ""
+    return f"add it: {about[:1].lower()}{about[1:]}" if about else "add it"
+
+
+def _default(field: FieldInfo | None) -> str:
+    """What happens without the key, where that is worth saying."""
+    if field is None or field.is_required() or not isinstance(field.default, str | int | float):
+        return ""
+    return f"leave it out for the default, {_show(field.default)}" if field.default != "" else ""
 
 
 def _nearest(details: list[ErrorDetails], shown: str) -> str:
@@ -209,9 +240,9 @@ def _nearest(details: list[ErrorDetails], shown: str) -> str:
 
 def _truth(shown: Any) -> str:
     word = shown.lower() if isinstance(shown, str) else shown
-    if word in YES or word == 1:
+    if word in YES:
         return "write true, without quotes"
-    return "write false, without quotes" if word in NO or word == 0 else ""
+    return "write false, without quotes" if word in NO else ""
 
 
 def _show(value: Any) -> str:
@@ -229,23 +260,35 @@ def _show(value: Any) -> str:
 
 def _keys_at(model: type[BaseModel], path: Path) -> list[str]:
     """The keys that the mapping at a path may have."""
+    return [name for found in _models_at(model, path) for name in _fields(found)]
+
+
+def _field_at(model: type[BaseModel], path: Path) -> FieldInfo | None:
+    """The field that a key at a path is, if a model says."""
+    for found in _models_at(model, path[:-1]) if path else []:
+        field = _fields(found).get(str(path[-1]))
+        if field:
+            return field
+    return None
+
+
+def _models_at(model: type[BaseModel], path: Path) -> list[type[BaseModel]]:
+    """The models that the mapping at a path may be."""
     kinds: list[Any] = [model]
     for step in path:
         kinds = [inner for kind in kinds for inner in _inside(kind, step)]
-    models = [found for kind in kinds for found in _models(kind)]
-    return [name for found in models for name in _fields(found)]
+    return [found for kind in kinds for found in _models(kind)]
 
 
-def _fields(model: type[BaseModel]) -> dict[str, Any]:
-    fields = model.model_fields.items()
-    return {field.alias or name: field.annotation for name, field in fields}
+def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
 def _inside(kind: Any, step: str | int) -> list[Any]:
     """The types of what stands at a step inside a value of some type."""
     if isinstance(kind, type) and issubclass(kind, BaseModel):
-        fields = _fields(kind)
-        return [fields[str(step)]] if step in fields else []
+        field = _fields(kind).get(str(step))
+        return [field.annotation] if field else []
     origin, args = get_origin(kind), get_args(kind)
     if origin is dict:
         return [args[1]]

@@ -45,12 +45,23 @@ class Report:
 
     problems: list[Problem] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
+    unknown: set[tuple[str, str]] = field(default_factory=set)
+
+    def add(self, problem: Problem) -> None:
+        """Add a problem, unless it is about a value that is not known anyway."""
+        if (problem.file, problem.path) not in self.unknown:
+            self.problems.append(problem)
+
+    def add_unknown(self, problem: Problem) -> None:
+        """Add the problem that a value is not known; nothing else is wrong with it then."""
+        self.problems.append(problem)
+        self.unknown.add((problem.file, problem.path))
 
     def complain(self, source: Source, path: Path, complaints: Iterable[Complaint]) -> None:
         """Add complaints about the value at a path."""
         for complaint in complaints:
             place = (*path, *complaint.path)
-            self.problems.append(source.problem(place, complaint.message, complaint.hint))
+            self.add(source.problem(place, complaint.message, complaint.hint))
 
     def sorted_problems(self) -> list[Problem]:
         return _by_place(self.problems)

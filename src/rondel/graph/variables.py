@@ -102,7 +102,7 @@ class _Filler:
 
     def _walk(self, value: Any) -> Any:
         if isinstance(value, str):
-            return self._text(value) if "${" in value else value
+            return self._text(value)
         if not isinstance(value, dict | list) or not value:
             return value
         if id(value) not in self.shared:
@@ -115,7 +115,7 @@ class _Filler:
         """The container itself if nothing in it changed, else a changed copy."""
         path, copy = self.path, None
         for step, item in value.items() if isinstance(value, dict) else enumerate(value):
-            if not isinstance(item, str | dict | list):
+            if "${" not in item if isinstance(item, str) else not isinstance(item, dict | list):
                 continue
             path.append(step)
             new = self._walk(item)

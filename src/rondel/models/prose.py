@@ -21,7 +21,10 @@ _SENTENCE_END = re.compile(r"[.!?。！？\n]")
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """Openings, sentence patterns and the words that fill them."""
+    """Openings, sentence patterns, the words that fill them, and the parts of made-up names.
+
+    The names keep the text new after many rounds, when every pair of words has been used.
+    """
 
     draft: str
     review: str
@@ -29,6 +32,7 @@ class Language:
     drafting: tuple[str, ...]
     reviewing: tuple[str, ...]
     words: dict[str, tuple[str, ...]]
+    name: tuple[tuple[str, ...], ...]
     join: str
 
 
@@ -41,20 +45,20 @@ ENGLISH = Language(
     review="Review {number} of “{topic}”.",
     score="Score: {score}.",
     drafting=(
-        "The {quality} {thing} {does} every {quality} {thing} {manner}.",
-        "Where a {thing} once stood, {person} now {does} a {quality} {thing}.",
-        "Each {thing} that {person} {does} leaves a {quality} {thing} behind.",
-        "Without its {quality} {thing}, the {thing} {does} nothing {manner}.",
-        "What {person} needs is a {thing} that {does} the {quality} {thing} {manner}.",
-        "So a {quality} {thing} {does} the {thing}, and {person} notices it {manner}.",
+        "The {quality} {thing} {does} every {quality} {thing} {manner}, as {name} found.",
+        "Where {name} once saw a {thing}, {person} now {does} a {quality} {thing}.",
+        "Each {thing} that {person} {does} leaves {name} a {quality} {thing}.",
+        "Without its {quality} {thing}, the {thing} {does} nothing {manner}: ask {name}.",
+        "What {name} needs is a {thing} that {does} the {quality} {thing} {manner}.",
+        "So a {quality} {thing} {does} the {thing}, and {name} notices it {manner}.",
     ),
     reviewing=(
-        "The passage on the {quality} {thing} should say {manner} how it {does} the {thing}.",
-        "Replace the {quality} {thing}: {person} will miss the {quality} {thing}.",
-        "The claim that a {thing} {does} the {quality} {thing} wants a source.",
-        "Better than before: the {quality} {thing} {does} the {thing} {manner}.",
-        "Cut the {thing}; a {quality} {thing} already {does} that {manner}.",
-        "Ask what {person} gains when the {thing} {does} a {quality} {thing}.",
+        "The passage on {name} should say {manner} how a {thing} {does} the {thing}.",
+        "Replace the {quality} {thing}: {person} will miss the {thing} of {name}.",
+        "The claim that {name} {does} the {quality} {thing} wants a source.",
+        "Better than before: the {quality} {thing} {does} {name} {manner}.",
+        "Cut the {thing}; the {quality} {thing} of {name} already {does} that {manner}.",
+        "Ask what {person} gains when {name} {does} a {quality} {thing}.",
     ),
     words={
         "quality": _words(
@@ -83,6 +87,11 @@ ENGLISH = Language(
             ", ",
         ),
     },
+    name=(
+        _words("Al Bran Cor Dal Er Fen Gar Hal Is Jor Kel Lor Mar Nev Or Per Quin Ros Tev Vel"),
+        _words("a e i o u an en il or ul ava eno iri ola uma"),
+        _words("bert dan fold gan kin lin mont nov rick ska stad ton vane ward wick zar"),
+    ),
     join=" ",
 )
 
@@ -91,18 +100,18 @@ CHINESE = Language(
     review="对「{topic}」的第{number}次评审。",
     score="评分：{score}。",
     drafting=(
-        "{quality}的{thing}{manner}{does}{quality}的{thing}。",
-        "{person}在{thing}中{does}了{quality}的{thing}。",
-        "没有{quality}的{thing}，{thing}就无法{manner}{does}{thing}。",
-        "{person}需要的是{manner}{does}{thing}的{quality}{thing}。",
-        "于是{thing}{manner}{does}{quality}的{thing}，{person}也看到了{thing}。",
+        "{name}认为，{quality}的{thing}{manner}{does}{quality}的{thing}。",
+        "{person}与{name}在{thing}中{does}了{quality}的{thing}。",
+        "没有{quality}的{thing}，{name}就无法{manner}{does}{thing}。",
+        "{name}需要的是{manner}{does}{thing}的{quality}{thing}。",
+        "于是{thing}{manner}{does}{quality}的{thing}，{name}也看到了{thing}。",
     ),
     reviewing=(
-        "谈{quality}{thing}的段落应当{manner}{does}{thing}。",
-        "{thing}比上一稿更{quality}，但{thing}仍需{manner}{does}。",
-        "建议删去{thing}，因为{quality}的{thing}已经{does}了{thing}。",
-        "{person}会问：{thing}为何要{does}{quality}的{thing}？",
-        "关于{thing}{does}{quality}{thing}的说法缺少出处。",
+        "谈{name}的段落应当{manner}{does}{quality}的{thing}。",
+        "{thing}比上一稿更{quality}，但{name}的{thing}仍需{manner}{does}。",
+        "建议删去{thing}，因为{name}的{quality}{thing}已经{does}了{thing}。",
+        "{person}会问：{name}为何要{does}{quality}的{thing}？",
+        "关于{name}{does}{quality}{thing}的说法缺少出处。",
     ),
     words={
         "quality": _words(
@@ -120,6 +129,11 @@ CHINESE = Language(
         "person": _words("作者 编辑 读者 新手 工程师 听众 怀疑者 团队 专家 用户 学生 运营者"),
         "manner": _words("逐步 直接 自然地 有据地 及时 认真地 平实地 反复 完整地 主动 从头 稳妥地"),
     },
+    name=(
+        _words("赵 钱 孙 李 周 吴 郑 王 冯 陈 沈 韩 杨 朱 秦 许 何 吕 张 孔"),
+        _words("安 博 晨 丹 恩 方 光 海 嘉 俊 凯 兰 明 宁 鹏 清 瑞 思 文 雪"),
+        _words("彬 川 德 峰 歌 华 瑾 坤 琳 梅 楠 青 然 舒 彤 薇 祥 阳 哲 舟"),
+    ),
     join="",
 )
 
@@ -152,4 +166,9 @@ def sentences(rng: Random, role: str, topic: str, number: int, language: Languag
 
 
 def _filled(rng: Random, pattern: str, language: Language) -> str:
-    return re.sub(r"\{(\w+)\}", lambda slot: rng.choice(language.words[slot[1]]), pattern)
+    def word(slot: re.Match[str]) -> str:
+        if slot[1] == "name":
+            return "".join(rng.choice(part) for part in language.name)
+        return rng.choice(language.words[slot[1]])
+
+    return re.sub(r"\{(\w+)\}", word, pattern)

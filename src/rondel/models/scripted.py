@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Sequence
 from typing import Annotated, Any, Self
 
@@ -12,6 +11,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    ValidationError,
     ValidationInfo,
     field_validator,
     model_validator,
@@ -21,20 +21,9 @@ from rondel.engine.message import Message
 from rondel.engine.protocols import Condition, Usage
 from rondel.engine.registry import Registry
 from rondel.errors import ModelError
+from rondel.graph.durations import Wait
 from rondel.models.model import Answer, ProviderConfig, Request
 from rondel.models.prices import usd
-
-_UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-
-
-def _seconds(value: Any) -> Any:
-    """A duration such as `500ms` or `90s` in seconds; anything else as it is."""
-    if not isinstance(value, str):
-        return value
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|)\s*", value)
-    if not found:
-        raise ValueError(f"{value!r} is no duration; write seconds, or 500ms, 90s, 10m, 2h")
-    return float(found[1]) * _UNITS[found[2]]
 
 
 def _entry(value: Any) -> Any:
@@ -42,11 +31,6 @@ def _entry(value: Any) -> Any:
 
 
 Count = Annotated[int, Field(strict=True, ge=0)]
-Duration = Annotated[
-    float,
-    Field(ge=0, allow_inf_nan=False, strict=True),
-    BeforeValidator(_seconds, json_schema_input_type=float | str),
-]
 
 
 class ScriptedUsage(BaseModel):
@@ -66,7 +50,7 @@ class ScriptedAnswer(BaseModel):
     content: str = ""
     data: dict[str, Any] = {}
     usage: ScriptedUsage | None = None
-    delay: Duration = 0.0
+    delay: Wait = 0.0
     chunks: Annotated[int, Field(strict=True, ge=1)] | list[str] = 1
     error: str | None = Field(default=None, min_length=1)
 
@@ -104,7 +88,10 @@ class Rule(BaseModel):
     @classmethod
     def _compiles(cls, when: str, info: ValidationInfo) -> str:
         if info.context and (registry := info.context.get("registry")):
-            _condition(registry, when)
+            try:
+                _condition(registry, when)
+            except ValidationError as error:
+                raise ValueError(error.errors()[0]["msg"].removeprefix("Value error, ")) from None
         return when
 
 

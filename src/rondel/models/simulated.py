@@ -38,7 +38,7 @@ class ScoreConfig(BaseModel):
             score -= self.drop
         if self.noise:
             score += rng.uniform(-self.noise, self.noise)
-        score = round(min(100.0, max(0.0, score)), 1)
+        score = round(min(100.0, max(0.0, float(score))), 1)
         return int(score) if score.is_integer() else score
 
 

@@ -12,6 +12,7 @@ from rondel.nodes import (
     loop_counter,
     loop_timer,
     passthrough,
+    subgraph,
 )
 
 
@@ -25,3 +26,4 @@ def register_builtins(registry: Registry) -> None:
     loop_counter.register(registry)
     loop_timer.register(registry)
     passthrough.register(registry)
+    subgraph.register(registry)

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import msgspec
 from pydantic import (
-    BaseModel,
     ConfigDict,
-    GetJsonSchemaHandler,
+    SkipValidation,
     create_model,
     field_validator,
     model_validator,
 )
-from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
 
-from rondel.conditions.names import nearest
 from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit
 from rondel.engine.registry import Registry
 from rondel.errors import CallError
+from rondel.graph.names import Names
 from rondel.models.model import Model, ProviderConfig, Request
 from rondel.models.real import REAL_PROVIDERS
 
@@ -33,7 +30,9 @@ class AgentConfig(ProviderConfig):
     It is used through `config_for(registry)`, which knows the providers.
     """
 
-    model_config = ConfigDict(extra="allow", frozen=True)
+    model_config = ConfigDict(
+        extra="allow", frozen=True, json_schema_extra={"additionalProperties": False}
+    )
     registry: ClassVar[Registry]
 
     provider: str = "simulated"
@@ -42,47 +41,36 @@ class AgentConfig(ProviderConfig):
 
     @property
     def options(self) -> ProviderConfig:
-        """What the provider is built from."""
-        shared = {name: getattr(self, name) for name in ProviderConfig.model_fields}
-        return self._validated({**shared, **(self.model_extra or {})})
+        """What the provider is built from: the fields it shares with the agent, and its own."""
+        model = self._provider_model()
+        ours = AgentConfig.model_fields.keys() - ProviderConfig.model_fields.keys()
+        given = {name: getattr(self, name) for name in self.model_fields_set - ours}
+        config: ProviderConfig = model.model_validate(given, context={"registry": self.registry})
+        return config
 
     def with_provider(self, provider: str, **options: Any) -> Self:
         """The same agent on another provider; options that one does not know are left out."""
         model = self.registry.config_model("provider", provider) or ProviderConfig
         known = AgentConfig.model_fields.keys() | model.model_fields.keys()
-        given = self.model_dump(include=self.model_fields_set & known)
+        given = {name: getattr(self, name) for name in self.model_fields_set & known}
         return type(self).model_validate({**given, "provider": provider, **options})
 
-    def _validated(self, values: dict[str, Any]) -> ProviderConfig:
-        model = self.registry.config_model("provider", self.provider) or ProviderConfig
-        config: ProviderConfig = model.model_validate(values, context={"registry": self.registry})
-        return config
+    def _provider_model(self) -> type[ProviderConfig]:
+        model: type[ProviderConfig] | None = self.registry.config_model("provider", self.provider)
+        return model or ProviderConfig
 
     @field_validator("provider")
     @classmethod
     def _provider_is_known(cls, provider: str) -> str:
-        known = (*cls.registry.names("provider"), *REAL_PROVIDERS)
+        known = Names((*cls.registry.names("provider"), *REAL_PROVIDERS))
         if provider not in known:
-            raise ValueError(f"there is no provider {provider!r}; {nearest(provider, known)}")
+            raise ValueError(f"there is no provider {provider!r}; {known.hint(provider)}")
         return provider
 
     @model_validator(mode="after")
     def _options_are_right(self) -> Self:
-        self._validated(self.model_extra or {})
+        _ = self.options
         return self
-
-    @classmethod
-    def __get_pydantic_json_schema__(
-        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        """The schema with the options of every provider, and no others."""
-        schema = handler(core_schema)
-        whole = handler.resolve_ref_schema(schema)
-        for name in cls.registry.names("provider"):
-            model: type[BaseModel] = cls.registry.config_model("provider", name)
-            options = handler.resolve_ref_schema(handler(model.__pydantic_core_schema__))
-            whole["properties"] = {**options["properties"], **whole["properties"]}
-        return whole | {"additionalProperties": False}
 
 
 class AgentProcessor:
@@ -145,10 +133,25 @@ def _build(config: AgentConfig, registry: Registry) -> AgentProcessor:
 
 
 def config_for(registry: Registry) -> type[AgentConfig]:
-    """The agent's config, with the providers that `registry` knows."""
-    bound = create_model("AgentConfig", __base__=AgentConfig, __module__=__name__)
+    """The agent's config with the options of every provider that `registry` has so far.
+
+    They are declared for editors and hints only: the provider that is set checks its own, also
+    one that is registered later.
+    """
+    bound = create_model(
+        "AgentConfig", __base__=AgentConfig, __module__=__name__, **_declared(registry)
+    )
     bound.registry = registry
     return bound
+
+
+def _declared(registry: Registry) -> dict[str, Any]:
+    return {
+        name: (Annotated[field.annotation, SkipValidation], field.default)
+        for provider in registry.names("provider")
+        for name, field in registry.config_model("provider", provider).model_fields.items()
+        if name not in AgentConfig.model_fields
+    }
 
 
 def register(registry: Registry) -> None:

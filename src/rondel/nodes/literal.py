@@ -23,13 +23,13 @@ class LiteralConfig(BaseModel):
 class LiteralProcessor:
     """Emits its one message, whatever comes in."""
 
-    __slots__ = ("_outcome",)
+    __slots__ = ("_config",)
 
     def __init__(self, config: LiteralConfig) -> None:
-        self._outcome = Emit((Message(config.content, role=config.role),))
+        self._config = config
 
     async def process(self, ctx: Context) -> Emit:  # noqa: ARG002
-        return self._outcome
+        return Emit((Message(self._config.content, role=self._config.role),))
 
 
 def register(registry: Registry) -> None:

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from math import isfinite
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from rondel.conditions.expression import Expression
-from rondel.conditions.names import nearest
 from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit, Exit, Verdict
 from rondel.engine.registry import Registry
+from rondel.graph.names import Names
 
 MAX_ROUNDS = "max_rounds"
 CONSENSUS = "consensus"
@@ -43,17 +43,18 @@ class LoopConfig(BaseModel):
         """Whether anything but the number of rounds can end the loop."""
         return self.exit_on_score > 0 or self.exit_condition != MAX_ROUNDS
 
-    @model_validator(mode="after")
-    def _condition_compiles(self) -> Self:
-        condition = self.exit_condition
-        if condition.isidentifier() and condition not in (MAX_ROUNDS, CONSENSUS):
-            hint = nearest(condition, (MAX_ROUNDS, CONSENSUS))
+    @field_validator("exit_condition")
+    @classmethod
+    def _condition_is_one(cls, condition: str) -> str:
+        words = Names((MAX_ROUNDS, CONSENSUS))
+        if condition in words:
+            return condition
+        if condition.isidentifier():
             raise ValueError(
-                f"exit_condition {condition!r} is not max_rounds, consensus or an expression "
-                f"such as data.done == true; {hint}"
+                f"{condition!r} is not max_rounds, consensus or an expression such as "
+                f"data.done == true; {words.hint(condition)}"
             )
-        _ = self.expression
-        return self
+        return Expression(condition, VARIABLES).source
 
 
 class LoopProcessor:

@@ -18,8 +18,8 @@ class PassthroughConfig(BaseModel):
 
 
 def passed_on(message: Message) -> Message:
-    """The message as a new one: what it says and its role, not where it was."""
-    return Message(message.content, message.data, message.role)
+    """The message as a new one: what it says, its role and its kept mark, not where it was."""
+    return Message(message.content, message.data, message.role, kept=message.kept)
 
 
 class PassthroughProcessor:

@@ -49,7 +49,9 @@ class SubgraphConfig(BaseModel):
             return "inline", self.graph, ("graph",)
         if self.type == "config":
             return "inline", self.config, ("config",)
-        path = self.file if self.file is not None else FileReference.model_validate(self.config).path
+        path = (
+            self.file if self.file is not None else FileReference.model_validate(self.config).path
+        )
         return "file", path
 
 

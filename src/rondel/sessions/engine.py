@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from collections.abc import Sequence
 from typing import Any, Self
 
+from rondel.engine.protocols import Middleware
 from rondel.engine.registry import Registry
 from rondel.errors import CallError, UnknownSession
 from rondel.journal.memory import MemoryJournal
@@ -20,10 +22,17 @@ Inputs = str | dict[str, Any] | None
 class Engine:
     """Runs graphs; `db=None` keeps everything in memory."""
 
-    def __init__(self, db: None = None, *, registry: Registry | None = None) -> None:
+    def __init__(
+        self,
+        db: None = None,
+        *,
+        registry: Registry | None = None,
+        middleware: Sequence[Middleware] = (),
+    ) -> None:
         if db is not None:
             raise CallError("this version keeps sessions in memory only; use Engine(db=None)")
         self.registry = registry or default_registry()
+        self._middleware = tuple(middleware)
         self._journal = MemoryJournal()
         self._sessions: dict[str, Session] = {}
 
@@ -35,7 +44,7 @@ class Engine:
 
     async def start(self, graph: Graph, inputs: Inputs = None) -> Session:
         """Start a session of the graph; plain text is `{"task": TEXT}`."""
-        session = Session(_new_id(), graph.bind(self.registry), self._journal)
+        session = Session(_new_id(), graph.bind(self.registry, self._middleware), self._journal)
         self._sessions[session.id] = session
         await session.start(as_inputs(inputs))
         return session

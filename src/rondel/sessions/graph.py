@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from rondel.conditions.function import FunctionCondition
 from rondel.engine.binding import Binding
-from rondel.engine.protocols import Processor
+from rondel.engine.protocols import Middleware, Processor
 from rondel.engine.registry import Registry
 from rondel.errors import CallError, Problem
 from rondel.graph.compile import compile_graph
@@ -48,7 +48,7 @@ class Graph:
         self._conditions: dict[str, FunctionCondition] = {}
         self._loaded: Loaded | None = None
         self._plan: Plan | None = None
-        self._bindings: dict[int, tuple[Registry, Binding]] = {}
+        self._bindings: dict[tuple[int, ...], tuple[Registry, Binding]] = {}
 
     def __repr__(self) -> str:
         return f"<Graph {self.id}>"
@@ -174,12 +174,16 @@ class Graph:
             self._plan = compile_graph(self.spec)
         return self._plan
 
-    def bind(self, registry: Registry | None = None) -> Binding:
+    def bind(
+        self, registry: Registry | None = None, middleware: tuple[Middleware, ...] = ()
+    ) -> Binding:
         """The compiled graph with its working parts, as a registry has them; built once."""
         known = registry or self._registry
-        bound = self._bindings.get(id(known))
+        key = (id(known), *map(id, middleware))
+        bound = self._bindings.get(key)
         if bound is None:
-            bound = self._bindings[id(known)] = (known, Binding(self.plan(), known))
+            bound = (known, Binding(self.plan(), known, middleware))
+            self._bindings[key] = bound
         return bound[1]
 
     # Inside

@@ -96,7 +96,7 @@ def result_of(session: str, core: Core, usage: UsageTotal) -> Result:
         data.update(message.data)
     return Result(
         status=core.status,
-        output=produced[-1].text if produced else None,
+        output=produced[-1].readable if produced else None,
         data=data,
         loops=[
             LoopResult(**loop_face(end, None), entries=end.entries)

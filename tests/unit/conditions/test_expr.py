@@ -76,7 +76,7 @@ def test_what_is_no_bool_raises_and_never_counts_as_true(expr: str) -> None:
 @pytest.mark.parametrize(
     ("expr", "says"),
     [
-        ("", ": the expression is empty"),
+        ("", "expr: the expression is empty"),
         ("data.score >=", "cannot be read at character 14: it ends too early"),
         ("data.score >= 90 and round", "at character 18: mismatched input 'and'"),
         ("roud < 3", "unknown name 'roud' in 'roud < 3'; did you mean 'round'?"),

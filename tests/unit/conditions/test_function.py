@@ -39,5 +39,5 @@ def test_an_unknown_name_is_a_config_error_with_the_nearest(kind: str) -> None:
         "name: there is no function named 'is_lnog'; did you mean 'is_long'?"
     ]
     assert problems(kind, "function", {"name": "is_long"}) == [
-        "name: there is no function named 'is_long'; none is known"
+        "name: there is no function named 'is_long'; registered: none"
     ]

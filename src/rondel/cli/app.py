@@ -1,0 +1,98 @@
+"""`rondel`: finds the verb, runs it, and turns every error into a line and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any
+
+from rondel.cli.failures import explain
+from rondel.errors import CallError
+
+VERBS = {
+    "run": "run a graph with live progress: rounds, scores, cost",
+    "check": "find all that is wrong with a graph, and show its loops and their bounds",
+    "new": "list the templates, or write a graph file from one",
+    "schema": "print the JSON Schema of graph files, for editors",
+}
+
+HELP = """\
+Usage: rondel COMMAND [OPTIONS] ...
+
+An engine for multi-agent workflows whose graphs contain loops.
+
+Commands:
+{verbs}
+
+Options:
+  --version  print the version
+  --help     print this; `rondel COMMAND --help` tells more about one
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; never raises, but for a second Ctrl-C."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        _speak_any_language()
+        code = _dispatch(arguments)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        print("error: stopped", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # Nobody reads any more; what is still buffered must not raise again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except Exception as error:
+        return explain(error, debug="--debug" in arguments)
+    return code
+
+
+def _dispatch(arguments: list[str]) -> int:
+    match arguments:
+        case [] | ["--help" | "-h" | "help", *_]:
+            width = max(map(len, VERBS))
+            print(HELP.format(verbs="\n".join(f"  {v:{width}}  {h}" for v, h in VERBS.items())))
+            return 0
+        case ["--version" | "-V", *_]:
+            from importlib.metadata import version
+
+            print(f"rondel {version('rondel')}")
+            return 0
+        case [verb, *rest] if verb in VERBS:
+            return _run_verb(verb, rest)
+        case [wrong, *_]:
+            raise CallError(_unknown(wrong))
+    raise AssertionError(arguments)
+
+
+def _run_verb(verb: str, arguments: list[str]) -> int:
+    import typer
+
+    module = import_module(f"rondel.cli.{verb}")
+    function: Callable[..., int] = getattr(module, verb)
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command(context_settings={"help_option_names": ["--help", "-h"]})(function)
+    command: Any = typer.main.get_command(app)
+    code = command.main(arguments, prog_name=f"rondel {verb}", standalone_mode=False)
+    return int(code or 0)
+
+
+def _unknown(word: str) -> str:
+    from difflib import get_close_matches
+
+    what = "option" if word.startswith("-") else "command"
+    near = get_close_matches(word, VERBS, 1)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(VERBS)}"
+    return f"there is no {what} {word!r}; {hint}"
+
+
+def _speak_any_language() -> None:
+    """Write what the terminal cannot show as `?` rather than fail on it."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="replace")

@@ -1,0 +1,95 @@
+"""What the options of `rondel run` say: inputs, changes, answers."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rondel.errors import CallError
+from rondel.graph.names import Names
+from rondel.graph.paths import Path
+
+KEY = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
+STEP = re.compile(
+    r"""\.?(?: \["([^"]*)"\] | \['([^']*)'\] | \[(\d+)\] | ([^.\[\]="']+) )""", re.VERBOSE
+)
+
+
+def parse_inputs(options: Sequence[str]) -> dict[str, Any]:
+    """A session's inputs: `key=value` each one key, anything else the task."""
+    inputs: dict[str, Any] = {}
+    for option in options:
+        found = KEY.fullmatch(option)
+        key, value = (found[1], parse_value(found[2])) if found else ("task", option)
+        if key in inputs:
+            raise CallError(f"-i gives {key!r} twice; put it all in one -i {key}=TEXT")
+        inputs[key] = value
+    return inputs
+
+
+def parse_value(text: str) -> Any:
+    """The value of valid JSON, else the text itself."""
+    try:
+        return json.loads(text, parse_constant=_not_json)
+    except ValueError:
+        return text
+
+
+def _not_json(word: str) -> Any:
+    raise ValueError(f"{word} is not JSON")
+
+
+def parse_change(option: str) -> tuple[Path, Any]:
+    """The path and the value of `--set path=value`."""
+    path, end = _steps(option)
+    if not path or option[end : end + 1] != "=":
+        raise CallError(
+            f"--set {option!r} is not path=value; write it as in "
+            "--set graph.limits.max_steps=5 or --set 'graph.nodes[\"A.b\"].config.role=editor'"
+        )
+    return path, parse_value(option[end + 1 :])
+
+
+def parse_path(text: str) -> Path:
+    """A path such as `graph.nodes[2].config`, as errors print it."""
+    return _steps(text)[0]
+
+
+def _steps(text: str) -> tuple[Path, int]:
+    steps: list[str | int] = []
+    end = 0
+    while found := STEP.match(text, end):
+        if found[0].startswith(".") != bool(steps and found[4] is not None):
+            break
+        word = next(group for group in found.groups() if group is not None)
+        steps.append(int(word) if found[3] is not None else word)
+        end = found.end()
+    return tuple(steps), end
+
+
+class Answers:
+    """The `--answer` options, each used once, in order: those of a node, and those for any."""
+
+    def __init__(self, options: Sequence[str], humans: Iterable[str]) -> None:
+        self._humans = Names(humans)
+        self._left = [self._parsed(option) for option in options]
+
+    def take(self, node: str) -> str | None:
+        """The next answer to that node's question, if there is one."""
+        for place, (whose, text) in enumerate(self._left):
+            if whose in (None, node):
+                del self._left[place]
+                return text
+        return None
+
+    def _parsed(self, option: str) -> tuple[str | None, str]:
+        node, equals, text = option.partition("=")
+        if equals and node in self._humans:
+            return node, text
+        hint = self._humans.hint(node) if equals else ""
+        if hint.startswith("did you mean"):
+            # As an answer for any node it would silently go to the wrong one.
+            raise CallError(f"--answer {option!r}: no node {node!r} asks anybody; {hint}")
+        return None, option

@@ -1,0 +1,231 @@
+"""A graph file as the command line opens it: YAML, JSON or Python, changed before it is checked."""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path as FilePath
+from typing import Any, cast
+
+from rondel.cli.arguments import parse_path
+from rondel.errors import CallError, GraphError, Problem
+from rondel.graph.names import Names
+from rondel.graph.paths import Path, path_text
+from rondel.graph.positions import Positions, parse
+from rondel.sessions.graph import Graph
+from rondel.sessions.registry import default_registry
+
+AGENT = "agent"
+Change = tuple[Path, Any]
+KINDS = {dict: "a mapping", list: "a list", str: "a text", bool: "true or false"}
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A graph that can run, and what is odd about it."""
+
+    graph: Graph
+    warnings: tuple[Problem, ...]
+
+
+def open_graph(file: str, changes: Sequence[Change] = (), provider: str | None = None) -> Opened:
+    """The graph of a file; raises GraphError or CallError with all that is wrong."""
+    if provider is not None:
+        _check_provider(provider)
+    if FilePath(file).suffix == ".py":
+        opened = _python_graph(file, changes, provider)
+    elif changes or provider:
+        opened = _changed_graph(file, changes, provider)
+    else:
+        graph = Graph.load(file)
+        opened = Opened(graph, graph.warnings)
+    if provider is not None:
+        _replace_in_files(opened.graph, provider)
+    return opened
+
+
+def _changed_graph(file: str, changes: Sequence[Change], provider: str | None) -> Opened:
+    """The graph of a changed document; what is wrong with it is still told by line."""
+    try:
+        parsed = parse(FilePath(file).read_bytes(), file)
+    except OSError:
+        parsed = None
+    if parsed is None or parsed.problems or not isinstance(parsed.data, dict):
+        graph = Graph.load(file)
+        return Opened(graph, graph.warnings)
+    document = json.loads(json.dumps(parsed.data, default=str))
+    _change(document, changes, provider)
+    with _placed(file, parsed.positions):
+        graph = Graph.loads(json.dumps(document), file=file)
+    places = (_with_place(warning, file, parsed.positions) for warning in graph.warnings)
+    return Opened(graph, tuple(places))
+
+
+@contextmanager
+def _placed(file: str, positions: Positions | None = None) -> Iterator[None]:
+    """Give the problems of a changed document the place they have in its file."""
+    try:
+        yield
+    except GraphError as error:
+        problems = [_with_place(problem, file, positions) for problem in error.problems]
+        raise GraphError(problems) from None
+
+
+def _with_place(problem: Problem, file: str, positions: Positions | None) -> Problem:
+    if problem.file not in ("", file):
+        return problem
+    line = positions.line(parse_path(problem.path)) if positions else None
+    return replace(problem, file=file, line=line)
+
+
+def _change(document: dict[str, Any], changes: Sequence[Change], provider: str | None) -> None:
+    for path, value in changes:
+        bare = path[0] == "graph" and "graph" not in document and "nodes" in document
+        _set(document, path[1:] if bare else path, value)
+    if provider is not None:
+        for config in _agent_configs(document.get("graph", document)):
+            _replace_provider(config, provider)
+
+
+# --set
+
+
+def _set(document: Any, path: Path, value: Any) -> None:
+    """Put a value at a path; mappings that are missing on the way come into being."""
+    place = document
+    for depth, step in enumerate(path[:-1]):
+        key = _key(place, step, path[: depth + 1])
+        if isinstance(place, dict) and place.get(key) is None:
+            place[key] = {}
+        place = place[key]
+    place[_key(place, path[-1], path)] = value
+
+
+def _key(place: Any, step: str | int, path: Path) -> Any:
+    """The key or index that a step means; in a list of nodes it may be a node's id."""
+    whole = path_text(path)
+    if isinstance(place, dict):
+        return str(step)
+    if not isinstance(place, list):
+        kind = KINDS.get(type(place), "a number")
+        raise CallError(f"--set {whole}: {path_text(path[:-1])} is {kind}; nothing is inside it")
+    ids = {item["id"]: number for number, item in enumerate(place) if _has_id(item)}
+    if step in ids:
+        return ids[str(step)]
+    if str(step).isdecimal() and int(step) < len(place):
+        return int(step)
+    if ids and not str(step).isdecimal():
+        hint = Names(ids, what="there are").hint(str(step))
+        raise CallError(f"--set {whole}: there is no node {step!r}; {hint}")
+    raise CallError(f"--set {whole}: there are {len(place)} items; count them from 0")
+
+
+def _has_id(item: Any) -> bool:
+    return isinstance(item, dict) and isinstance(item.get("id"), str)
+
+
+# --provider
+
+
+def _check_provider(provider: str) -> None:
+    known = Names(default_registry().names("provider"), what="there are")
+    if provider not in known:
+        raise CallError(f"--provider: there is no provider {provider!r}; {known.hint(provider)}")
+
+
+def _agent_configs(body: Any) -> Iterator[dict[str, Any]]:
+    """The config of every agent of a graph's body, inline graphs included."""
+    nodes = body.get("nodes") if isinstance(body, dict) else None
+    for node in nodes if isinstance(nodes, list) else ():
+        if not isinstance(node, dict):
+            continue
+        if node.get("config") is None and node.get("type") == AGENT:
+            node["config"] = {}
+        config = node.get("config")
+        if not isinstance(config, dict):
+            continue
+        if node.get("type") == AGENT:
+            yield config
+        for key in ("graph", "config"):
+            yield from _agent_configs(config.get(key))
+
+
+def _replace_provider(config: dict[str, Any], provider: str) -> None:
+    """Another provider, without the address, the key and the options of the old one."""
+    registry = default_registry()
+    known = registry.config_model("node", AGENT).model_fields.keys()
+    known |= registry.config_model("provider", provider).model_fields.keys()
+    if config.get("provider") != provider:
+        for key in [key for key in config if key not in known or key in ("base_url", "api_key")]:
+            del config[key]
+    config["provider"] = provider
+
+
+def _replace_in_files(graph: Graph, provider: str) -> None:
+    """The same for agents of graph files that the graph names: only the plan has them."""
+    for node in graph.plan().nodes:
+        config = node.spec.config
+        if node.spec.type == AGENT and config.provider != provider:
+            node.spec = replace(node.spec, config=config.with_provider(provider))
+
+
+# Python
+
+
+def _python_graph(file: str, changes: Sequence[Change], provider: str | None) -> Opened:
+    graph = _graph_in(file)
+    if changes or provider:
+        _change(graph.document, changes, provider)
+        graph.limits()  # what it was compiled to before does not count any more
+    with _placed(file):
+        graph.plan()
+    return Opened(graph, tuple(_with_place(warning, file, None) for warning in graph.warnings))
+
+
+def _graph_in(file: str) -> Graph:
+    """The graph of a Python file: its `graph`, or the only one in it."""
+    path = FilePath(file)
+    if not path.is_file():
+        raise GraphError([Problem("the file does not exist", file=file)])
+    names = _executed(path, file)
+    if isinstance(names.get("graph"), Graph):
+        return cast(Graph, names["graph"])
+    graphs = list(
+        {id(value): value for value in names.values() if isinstance(value, Graph)}.values()
+    )
+    if len(graphs) == 1:
+        return graphs[0]
+    message = f"there are {len(graphs)} graphs in it" if graphs else "there is no Graph in it"
+    raise GraphError([Problem(message, hint="name the one to use: graph = ...", file=file)])
+
+
+def _executed(path: FilePath, file: str) -> dict[str, Any]:
+    """The names that a Python file defines; as with `python FILE`, it can import its neighbours."""
+    name = f"rondel_file_{path.stem}"
+    spec = spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise GraphError([Problem("the file is not Python", file=file)])
+    module = module_from_spec(spec)
+    sys.modules[name] = module
+    sys.path.insert(0, str(path.parent.resolve()))
+    try:
+        spec.loader.exec_module(module)
+    except GraphError:
+        raise
+    except Exception as error:  # whatever the author's code raises
+        raise GraphError([_python_problem(error, path, file)]) from error
+    return vars(module)
+
+
+def _python_problem(error: Exception, path: FilePath, file: str) -> Problem:
+    if isinstance(error, SyntaxError):
+        return Problem(f"SyntaxError: {error.msg}", file=file, line=error.lineno)
+    frames = traceback.extract_tb(error.__traceback__)
+    here = [frame.lineno for frame in frames if FilePath(frame.filename) == path]
+    line = here[-1] if here else None
+    return Problem(f"{type(error).__name__}: {error}", file=file, line=line)

@@ -1,0 +1,76 @@
+"""`rondel new`: a commented graph file to start from."""
+
+from __future__ import annotations
+
+import sys
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rondel.errors import CallError
+from rondel.graph.names import Names
+
+STDOUT = "-"
+
+
+def new(
+    template: Annotated[
+        str | None, typer.Argument(metavar="[TEMPLATE]", help="Without one, lists them all.")
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Default: TEMPLATE.yaml; - prints it."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+) -> int:
+    """List the templates, or write a graph file from one."""
+    known = templates()
+    if template is None:
+        _list(known)
+        return 0
+    if template not in known:
+        hint = Names(known, what="there are").hint(template)
+        raise CallError(f"there is no template {template!r}; {hint}")
+    text = known[template].read_text("utf-8")
+    if output == STDOUT:
+        sys.stdout.write(text)
+        return 0
+    file = Path(output or f"{template}.yaml")
+    _write(file, text, force)
+    print(f"wrote {file}; now: rondel check {file}, then: rondel run {file} -i 'your topic'")
+    return 0
+
+
+def templates() -> dict[str, Traversable]:
+    """The templates by name."""
+    folder = files("rondel.cli") / "templates"
+    found = sorted(folder.iterdir(), key=lambda file: file.name)
+    return {file.name.removesuffix(".yaml"): file for file in found if file.name.endswith(".yaml")}
+
+
+def _list(known: dict[str, Traversable]) -> None:
+    width = max(map(len, known))
+    for name, file in known.items():
+        print(f"{name:{width}}  {_summary(file.read_text('utf-8'))}")
+    print("\nwrite one to a file: rondel new TEMPLATE [-o FILE]")
+
+
+def _summary(text: str) -> str:
+    """The comment that a template begins with, up to its first full stop or colon."""
+    comment = " ".join(
+        line.removeprefix("#").strip() for line in text.partition("\nversion")[0].splitlines()
+    )
+    return comment.split(":")[0].split(";")[0].rstrip(".")
+
+
+def _write(file: Path, text: str, force: bool) -> None:
+    try:
+        with file.open("w" if force else "x", encoding="utf-8") as stream:
+            stream.write(text)
+    except FileExistsError:
+        raise CallError(f"{file} exists already; use --force to overwrite it, or -o FILE") from None
+    except OSError as error:
+        raise CallError(f"{file} cannot be written: {error.strerror}") from error

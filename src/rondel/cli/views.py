@@ -1,0 +1,240 @@
+"""What `rondel run` prints: for people as it goes, or one JSON object a line."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Protocol
+
+import msgspec
+
+from rondel.cli.failures import complain
+from rondel.sessions.events import Event
+from rondel.sessions.records import LoopResult, Result, UsageTotal
+
+SIMULATED = "simulated models: no key, no network; agents without a provider use them"
+EXCERPT = 100
+"""Columns of an excerpt where nobody knows how wide the screen is."""
+
+COLOURS = {"completed": "green", "bounded": "yellow", "waiting": "yellow"}
+
+
+class View(Protocol):
+    """Where a run shows itself."""
+
+    def open(self, graph: str, *, simulated: bool) -> None:
+        """Say what runs, and whether some of its agents have no provider."""
+
+    def show(self, event: Event) -> None:
+        """Show one event."""
+
+    def prompt(self, node: str) -> None:
+        """Ask for the answer to a question that is shown already."""
+
+    def answered(self, node: str, text: str) -> None:
+        """Show an answer that nobody typed here."""
+
+    def close(self, result: Result) -> None:
+        """Show what became of it all."""
+
+
+class JsonView:
+    """One event a line, and last the result; what a person must know goes to stderr."""
+
+    def open(self, graph: str, *, simulated: bool) -> None:  # noqa: ARG002
+        if simulated:
+            complain(SIMULATED, "note")
+
+    def show(self, event: Event) -> None:
+        self._line(msgspec.to_builtins(event))
+
+    def prompt(self, node: str) -> None:
+        print(f"{node}> ", end="", file=sys.stderr, flush=True)
+
+    def answered(self, node: str, text: str) -> None:
+        """The event `human_input_received` says it."""
+
+    def close(self, result: Result) -> None:
+        self._line({"event": "result", **msgspec.to_builtins(result)})
+
+    def _line(self, value: dict[str, Any]) -> None:
+        print(msgspec.json.encode(value).decode(), flush=True)
+
+
+class TerminalView:
+    """Lines for people: an excerpt of each model's answer, a line per round, a summary."""
+
+    def __init__(self, agents: int, loops: int) -> None:
+        """`agents` and `loops` are the columns that their names take."""
+        from rich.console import Console
+
+        self._console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+        self._width = self._console.width if self._console.is_terminal else EXCERPT
+        self._spinner: Any = None
+        self._texts: dict[str, str] = {}
+        self._agents = agents
+        self._loops = loops + len(" round 10")
+
+    def open(self, graph: str, *, simulated: bool) -> None:
+        if simulated:
+            self._print(SIMULATED, "dim")
+        self._print(f"running {graph}", "dim")
+        if self._console.is_terminal:
+            self._spinner = self._console.status("", spinner="dots")
+            self._spinner.start()
+
+    def show(self, event: Event) -> None:
+        match event.event:
+            case "token_stream":
+                self._stream(event)
+            case "node_state_change":
+                self._node(event)
+            case "loop:round_completed":
+                self._round(event)
+            case "loop:exited" if "/" in str(event.address):
+                self._print(f"{event.address} ended: {ending(event.data)}", "dim")
+            case "error":
+                who = event.address or "session"
+                again = ", trying again" if event.data["kind"] == "retry" else ""
+                self._print(f"{who} failed{again}: {event.data['error']}", "red")
+            case "human_input_required":
+                self._question(event)
+
+    def prompt(self, node: str) -> None:
+        self._rest()
+        self._console.print(f"{node}> ", end="", style="bold")
+        self._console.file.flush()
+
+    def answered(self, node: str, text: str) -> None:
+        self._print(f"{node}> {text}", "bold")
+
+    def close(self, result: Result) -> None:
+        self._rest()
+        self._print("")
+        self._print(f"{'status':8}{_status(result)}", COLOURS.get(result.status, "red"))
+        for loop in result.loops:
+            entries = f" (the last of {loop.entries} entries)" if loop.entries > 1 else ""
+            text = f"{loop.loop}: {ending(msgspec.to_builtins(loop))}{entries}"
+            self._print(f"{'loop':8}{text}", "yellow" if loop.bounded else "")
+        if result.usage.model_calls:
+            self._print(f"{'usage':8}{_usage(result.usage)}")
+        if result.output is not None:
+            self._print(f"output\n\n{result.output}")
+
+    # Inside
+
+    def _print(self, text: str, style: str = "") -> None:
+        self._console.print(text, style=style or None, soft_wrap=True)
+
+    def _rest(self) -> None:
+        """Stop the spinner: the next line is the person's or the last."""
+        if self._spinner is not None:
+            self._spinner.stop()
+
+    def _stream(self, event: Event) -> None:
+        address = str(event.address)
+        text = self._texts[address] = self._texts.get(address, "") + event.data["chunk"]
+        self._work(f"{address}: ", text[-self._width :])
+
+    def _work(self, address: str, text: str = "") -> None:
+        """What is under way now, where somebody watches."""
+        if self._spinner is not None:
+            self._spinner.update(self._line(address, text))
+            self._spinner.start()
+
+    def _node(self, event: Event) -> None:
+        status, address = event.data["status"], str(event.address)
+        if status == "running":
+            self._work(address)
+            return
+        text = self._texts.pop(address, "")
+        if text:
+            name = str(event.node_id).ljust(self._agents)
+            self._console.print(self._line(f"  {name}  ", text), style="dim")
+
+    def _line(self, start: str, text: str) -> Any:
+        """One line that fits; wide characters count as two."""
+        from rich.text import Text
+
+        line = Text(start + " ".join(text.split()))
+        line.truncate(self._width - 1, overflow="ellipsis")
+        return line
+
+    def _round(self, event: Event) -> None:
+        data = event.data
+        loop = str(event.address).rpartition("[")[0]
+        label = f"{loop} round {data['round']}"
+        score = "" if data["score"] is None else f"score {number(data['score'])}"
+        delta = "" if data["delta"] is None else f"{round(data['delta'], 2):+g}"
+        figures = f"{label:{self._loops}}  {score:12}{delta:8}"
+        if data["tokens"]:
+            figures += f"{data['tokens']:6,} tokens  {money(data['usd'])}"
+        self._print(figures.rstrip(), "bold")
+
+    def _question(self, event: Event) -> None:
+        data = event.data
+        self._rest()
+        self._print(f"\n{event.node_id} asks", "bold")
+        for message in data["messages"]:
+            self._print(f"from {message['source']}:", "dim")
+            self._print(_indented(_content(message)))
+        if data["description"].strip():
+            self._print(data["description"].strip())
+        if data["actions"]:
+            self._print(f"answer with one of: {', '.join(data['actions'])}")
+
+
+def ending(loop: dict[str, Any]) -> str:
+    """How a loop ended, in words."""
+    rounds = loop["rounds"]
+    text = f"{rounds} round{'' if rounds == 1 else 's'}, {loop['exit_reason']}"
+    value, threshold = loop["value"], loop["threshold"]
+    if value is not None and threshold is not None:
+        sign = ">=" if value >= threshold else "<"
+        text += f" ({number(value)} {sign} {number(threshold)})"
+    if loop["best_round"] is not None:
+        text += f", best round {loop['best_round']}"
+    return text + (", goal not reached" if loop["bounded"] else "")
+
+
+def number(value: float) -> str:
+    """A score as people write it."""
+    return f"{round(value, 2):g}"
+
+
+def money(usd: float) -> str:
+    """A cost; small ones to a hundredth of a cent."""
+    return f"${usd:,.2f}" if usd >= 1 else f"${usd:.4f}"
+
+
+def _status(result: Result) -> str:
+    return f"{result.status}: {result.message or result.reason}".rstrip(": ")
+
+
+def _usage(usage: UsageTotal) -> str:
+    calls = f"{usage.model_calls:,} model call{'' if usage.model_calls == 1 else 's'}"
+    if not usage.tokens:
+        return calls
+    tokens = f"{usage.tokens:,} tokens ({usage.input_tokens:,} in, {usage.output_tokens:,} out)"
+    return f"{calls}, {tokens}, {money(usage.usd)}"
+
+
+def _content(message: dict[str, Any]) -> str:
+    content = message["content"]
+    if isinstance(content, list):
+        content = "\n".join(part.get("text") or part.get("name", "") for part in content)
+    return str(content) or msgspec.json.encode(message["data"]).decode()
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.splitlines())
+
+
+def with_best_rounds(result: Result, best: dict[str, int | None]) -> Result:
+    """The result with the best round of each loop, as its last exit told."""
+    loops = [_with_best(loop, best.get(loop.loop)) for loop in result.loops]
+    return msgspec.structs.replace(result, loops=loops)
+
+
+def _with_best(loop: LoopResult, best: int | None) -> LoopResult:
+    known = loop.best_round if loop.best_round is not None else best
+    return msgspec.structs.replace(loop, best_round=known)

@@ -1,0 +1,72 @@
+"""Every example, run as its README says, ends as its `expected.json` says."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.e2e.command import ROOT, Ran, rondel
+
+EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*_*"))
+
+
+def expected(example: Path) -> dict[str, Any]:
+    return json.loads((example / "expected.json").read_text("utf-8"))
+
+
+def graph_of(example: Path) -> str:
+    return str((example / expected(example).get("file", "graph.yaml")).relative_to(ROOT))
+
+
+RUNS = [
+    pytest.param(example, run, id=f"{example.name}-{number}")
+    for example in EXAMPLES
+    for number, run in enumerate(expected(example)["runs"])
+]
+
+
+@pytest.mark.parametrize(("example", "run"), RUNS)
+def test_an_example_ends_as_it_says(example: Path, run: dict[str, Any]) -> None:
+    graph = graph_of(example)
+    ran = rondel("run", graph, *run["args"], "--json", stdin=run.get("stdin", ""), cwd=ROOT)
+    result = ran.result
+    assert ran.code == run["exit_code"], ran.err
+    assert result["status"] == run["status"]
+    assert len(result["loops"]) == len(run["loops"])
+    for loop, wanted in zip(result["loops"], run["loops"], strict=True):
+        assert {key: loop[key] for key in wanted} == wanted
+    usage = run.get("usage", {})
+    assert {key: result["usage"][key] for key in usage} == usage
+    if "output" in run:
+        assert result["output"] == run["output"]
+    for part in run.get("output_contains", []):
+        assert part in result["output"]
+
+
+@pytest.mark.parametrize(("example", "run"), RUNS)
+def test_an_example_reads_well_in_a_pipe(
+    example: Path, run: dict[str, Any], call: Callable[..., Ran]
+) -> None:
+    ran = call("run", ROOT / graph_of(example), *run["args"], stdin=run.get("stdin", ""))
+    assert ran.code == run["exit_code"]
+    assert "\x1b" not in ran.out
+    for part in run.get("stdout_contains", []):
+        assert part in ran.out
+    for part in run.get("stderr_contains", []):
+        assert part in ran.err
+    for loop in run["loops"]:
+        assert re.search(
+            rf"^loop +{re.escape(loop['loop'])}: .*{loop['exit_reason']}", ran.out, re.M
+        )
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+def test_an_example_checks_and_tells_how_to_run_it(example: Path, call: Callable[..., Ran]) -> None:
+    ran = call("check", ROOT / graph_of(example))
+    assert (ran.code, ran.err) == (0, "")
+    readme = (example / "README.md").read_text("utf-8")
+    assert f"rondel run {graph_of(example)}" in readme

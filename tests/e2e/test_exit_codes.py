@@ -1,0 +1,170 @@
+"""Every exit code of `rondel run` means what it says."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.e2e import graphs
+from tests.e2e.command import Ran, rondel, start
+
+Call = Callable[..., Ran]
+Write = Callable[..., Path]
+
+
+def test_0_the_run_completed(call: Call, graph_file: Write) -> None:
+    ran = call("run", graph_file(graphs.LOOP), "-i", "tea")
+    assert (ran.code, ran.err) == (0, "")
+    assert "status  completed" in ran.out
+
+
+def test_1_the_run_failed(call: Call, graph_file: Write) -> None:
+    ran = call("run", graph_file(graphs.FAILS))
+    assert ran.code == 1
+    assert ran.err.count("\n") == 1
+    assert ran.err.startswith("error: ")
+    assert "the model is away" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run"], "error: missing argument 'FILE'; --help shows what there is"),
+        (["run", "GRAPH", "--nope"], "error: no such option: --nope"),
+        (["run", "GRAPH", "extra"], "error: got unexpected extra argument"),
+        (["rnu", "GRAPH"], "error: there is no command 'rnu'; did you mean 'run'?"),
+        (["--nope"], "error: there is no option '--nope'; there are: run, check, new, schema"),
+        (["run", "GRAPH", "-i", "a", "-i", "b"], "error: -i gives 'task' twice"),
+        (["run", "GRAPH", "--set", "nonsense"], "error: --set 'nonsense' is not path=value"),
+        (["run", "GRAPH", "--provider", "simulate"], "did you mean 'simulated'?"),
+        (["run", "missing.yaml"], "error: missing.yaml: the file does not exist"),
+        (["run", "missing.yaml", "--set", "a=1"], "error: missing.yaml: the file does not exist"),
+        (["run", "missing.py"], "error: missing.py: the file does not exist"),
+    ],
+)
+def test_2_the_call_is_wrong(
+    arguments: list[str], message: str, call: Call, graph_file: Write
+) -> None:
+    file = str(graph_file(graphs.LOOP))
+    ran = call(*[file if argument == "GRAPH" else argument for argument in arguments])
+    assert (ran.code, ran.out) == (2, "")
+    assert message in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_2_a_provider_that_is_not_there_yet(call: Call, graph_file: Write) -> None:
+    text = "graph: {id: g, nodes: [{id: A, type: agent, config: {provider: openai}}]}"
+    ran = call("run", graph_file(text))
+    assert ran.code == 2
+    assert "--provider simulated" in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_3_a_loop_ended_without_its_goal(call: Call, graph_file: Write) -> None:
+    change = "graph.nodes.Gate.config.exit_on_score=101"
+    ran = call("run", graph_file(graphs.LOOP), "-i", "tea", "--set", change)
+    assert ran.code == 3
+    assert "status  bounded" in ran.out
+    assert "goal not reached" in ran.out
+
+
+def test_4_a_human_is_needed(call: Call, graph_file: Write) -> None:
+    ran = call("run", graph_file(graphs.HUMAN), "--no-input", stdin="approve\n")
+    assert ran.code == 4
+    assert "Is it good?" in ran.out
+    assert ran.err == (
+        "error: 'Editor' waits for an answer; give one with --answer 'Editor=TEXT'\n"
+    )
+
+
+def test_4_without_a_standard_input(graph_file: Write) -> None:
+    ran = rondel("run", str(graph_file(graphs.HUMAN)), stdin="")
+    assert ran.code == 4
+
+
+def test_5_the_session_is_locked(call: Call, graph_file: Write) -> None:
+    ran = call("run", graph_file(graphs.LOCKED, "locked.py"))
+    assert ran.code == 5
+    assert "status  suspended_locked: TOKEN_SURGE" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("graph", "sign"),
+    [(graphs.SLOW, "token_stream"), (graphs.HUMAN, "human_input_required")],
+    ids=["while a model answers", "while a question is open"],
+)
+def test_130_ctrl_c_stops_the_session(graph: str, sign: str, graph_file: Write) -> None:
+    with start("run", str(graph_file(graph)), "--json") as process:
+        try:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            while sign not in process.stdout.readline():
+                assert process.poll() is None
+            process.send_signal(signal.SIGINT)
+            out, err = process.stdout.read(), process.stderr.read()
+        finally:
+            process.kill()
+    assert (process.returncode, err) == (130, "")
+    assert json.loads(out.splitlines()[-1])["status"] == "cancelled"
+
+
+def test_a_person_at_a_terminal_is_asked_until_the_answer_will_do(graph_file: Write) -> None:
+    ours, theirs = pty.openpty()
+    process = start(
+        "run", str(graph_file(graphs.HUMAN)), stdin=theirs, stdout=theirs, stderr=theirs
+    )
+    os.close(theirs)
+    screen, typed = "", ["\n", "perhaps\n", "approve: nice\n"]
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        readable, _, _ = select.select([ours], [], [], 0.1)
+        if readable:
+            try:
+                screen += os.read(ours, 65536).decode()
+            except OSError:  # the other side is gone
+                break
+        if typed and screen.count("Editor> ") == 4 - len(typed):
+            os.write(ours, typed.pop(0).encode())
+    os.close(ours)
+    assert process.wait(10) == 0
+    assert typed == []
+    assert "\x1b[" in screen
+    assert "answer with one of: approve, revise" in screen
+    assert "'perhaps' is not one of" in screen
+    assert "completed" in screen
+
+
+def test_nobody_reads_the_output_any_more(graph_file: Write) -> None:
+    with start("run", str(graph_file(graphs.LOOP)), "--json", "-i", "tea") as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        err = process.stderr.read()
+    assert process.returncode == 1
+    assert "Traceback" not in err
+    assert "error" not in err
+
+
+def test_an_engine_that_breaks_is_told_in_one_line(
+    call: Call, graph_file: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("out of cheese")
+
+    monkeypatch.setattr("rondel.engine.runner.Runner._emitted", broken)
+    monkeypatch.setattr("rondel.engine.runner.Runner._failed", broken)
+    ran = call("run", graph_file(graphs.LOOP))
+    assert ran.code == 1
+    assert ran.err == (
+        "error: something unexpected happened: RuntimeError: out of cheese; --debug shows where\n"
+    )
+    debugged = call("run", graph_file(graphs.LOOP), "--debug")
+    assert debugged.code == 1
+    assert "Traceback" in debugged.err

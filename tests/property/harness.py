@@ -1,0 +1,94 @@
+"""Running generated graphs on the real engine, with any timing."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import defaultdict
+from typing import Any
+
+from pydantic import BaseModel
+
+from rondel import Context, Emit, Engine, Graph, Message, Nothing, Outcome, Registry
+from rondel.engine.protocols import Handler
+from rondel.sessions.records import Result, StepRecord
+from rondel.sessions.registry import builtin_registry
+
+
+class ScriptConfig(BaseModel):
+    """What a script node emits at its k-th execution; the last entry is repeated."""
+
+    outputs: list[list[str | dict[str, Any]]]
+
+
+class ScriptProcessor:
+    """Recites, and takes its time where a jitter is set."""
+
+    def __init__(self, config: ScriptConfig) -> None:
+        self._outputs = config.outputs
+
+    async def process(self, ctx: Context) -> Outcome:
+        count = (ctx.state or 0) + 1
+        lines = self._outputs[:count][-1]
+        if not lines:
+            return Nothing(state=count)
+        return Emit([_message(line) for line in lines], state=count)
+
+
+def _message(line: str | dict[str, Any]) -> Message:
+    if isinstance(line, str):
+        return Message(line)
+    return Message(line.get("content", ""), line.get("data") or {})
+
+
+def registry() -> Registry:
+    """The built-in names and the script node."""
+    known = builtin_registry()
+    known.node("script", ScriptConfig, lambda config, _registry: ScriptProcessor(config))
+    return known
+
+
+class Jitter:
+    """Middleware that lets every step take a random number of turns of the event loop."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+
+    async def around(self, ctx: Context, call: Handler) -> Any:
+        for _ in range(self._random.randrange(4)):
+            await asyncio.sleep(0)
+        outcome = await call(ctx)
+        for _ in range(self._random.randrange(4)):
+            await asyncio.sleep(0)
+        return outcome
+
+
+KNOWN = registry()
+
+
+async def play(
+    document: dict[str, Any], task: str, answers: list[str], jitter: int | None = None
+) -> tuple[Result, list[StepRecord], list[Any]]:
+    """The result, the steps and the durable events of a run."""
+    middleware = [] if jitter is None else [Jitter(jitter)]
+    left = list(answers)
+    async with Engine(db=None, registry=KNOWN, middleware=middleware) as engine:
+        graph = Graph.from_document(document, registry=KNOWN)
+        session = await engine.start(graph, task)
+        result = await session.settled()
+        while result.status == "waiting" and left:
+            await session.answer(left.pop(0))
+            result = await session.settled()
+        if result.status == "waiting":
+            return result, session.steps(), []
+        return result, session.steps(), [event async for event in session.events()]
+
+
+def executions(steps: list[StepRecord]) -> dict[str, list[tuple[list[Any], list[str]]]]:
+    """Per node, what its executions saw and produced, in order."""
+    found: dict[str, list[tuple[list[Any], list[str]]]] = defaultdict(list)
+    for step in steps:
+        inputs = [(message["source"], message["content"]) for message in step.inputs]
+        outputs = [message["content"] for message in step.outputs]
+        found[step.node_id].append((inputs, outputs))
+    return dict(found)

@@ -1,0 +1,54 @@
+"""The engine and the reference interpreter agree on every graph, with any timing."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rondel import Event
+from tests.property.harness import executions, play
+from tests.reference.generator import Case, graphs
+from tests.reference.interpreter import Run, interpret
+
+ENDED_MIDWAY = ("two_entries", "max_steps_reached")
+
+
+def _loops(events: list[Event]) -> list[tuple[Any, ...]]:
+    return sorted(
+        (e.data["loop"], e.data["rounds"], e.data["exit_reason"], e.data["bounded"])
+        for e in events
+        if e.event == "loop:exited"
+    )
+
+
+def _expected_loops(run: Run) -> list[tuple[Any, ...]]:
+    return sorted((loop.head, loop.rounds, loop.reason, loop.bounded) for loop in run.loops)
+
+
+@settings(
+    max_examples=400,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(case=graphs(scores=True), jitter=st.none() | st.integers(0, 2**16))
+def test_the_engine_does_what_the_reference_does(case: Case, jitter: int | None) -> None:
+    expected = interpret(case.document, case.task, case.answers)
+    result, steps, events = asyncio.run(
+        play(case.document, case.task, case.answers, jitter)
+    )
+    assert result.status == expected.status
+    if expected.status == "waiting":
+        return
+    assert result.reason == expected.reason
+    if expected.reason in ENDED_MIDWAY:
+        return
+    if expected.output:
+        assert result.output == expected.output
+    got = executions(steps)
+    for node, runs in expected.executions.items():
+        assert got.pop(node, []) == [(run.inputs, run.outputs) for run in runs], node
+    assert not got
+    assert _loops(events) == _expected_loops(expected)

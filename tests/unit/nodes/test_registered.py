@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import pytest
+from tests.unit.nodes.running import registry_with
+
+from rondel.engine.protocols import Processor, Router
+
+TYPES = (
+    *("agent", "function", "human", "literal"),
+    *("loop", "loop_counter", "loop_timer", "passthrough"),
+)
+CONFIGS = {"literal": {"content": "hello"}, "function": {"name": "f"}}
+
+
+def test_every_node_type_is_registered() -> None:
+    assert {*TYPES, "subgraph"} == {*registry_with().names("node")}
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_a_node_type_has_a_frozen_config_a_schema_and_a_processor(type: str) -> None:
+    registry = registry_with(f=lambda inp: inp.text)
+    model = registry.config_model("node", type)
+    config = model.model_validate(CONFIGS.get(type, {}))
+    processor = registry.build("node", type, config)
+    assert model.model_config["frozen"]
+    assert model.model_json_schema()["additionalProperties"] is False
+    assert isinstance(processor, Processor)
+    assert isinstance(processor, Router) is (type == "loop")
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_an_unknown_key_is_refused(type: str) -> None:
+    model = registry_with(f=lambda inp: inp.text).config_model("node", type)
+    with pytest.raises(ValueError, match="no_such_key"):
+        model.model_validate(CONFIGS.get(type, {}) | {"no_such_key": 1})
