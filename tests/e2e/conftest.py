@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.e2e.command import Ran
 
 from rondel.cli import main
+from tests.e2e.command import Ran
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from tests.e2e.command import Ran, rondel
 
 Call = Callable[..., Ran]

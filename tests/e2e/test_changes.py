@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.e2e import graphs
 from tests.e2e.command import Ran
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.e2e.command import ROOT, Ran, rondel
 
 EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*_*"))

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from tests.e2e import graphs
 from tests.e2e.command import Ran, rondel, start
 

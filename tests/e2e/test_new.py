@@ -9,9 +9,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 import yaml
-from tests.e2e.command import ROOT, Ran
 
 from rondel.cli.new import templates
+from tests.e2e.command import ROOT, Ran
 
 Call = Callable[..., Ran]
 

@@ -11,6 +11,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from tests.e2e.command import BIN, ROOT, environment
 
 README = ROOT / "README.md"

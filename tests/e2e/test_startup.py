@@ -8,9 +8,9 @@ from collections.abc import Callable
 from importlib.metadata import version
 
 import pytest
-from tests.e2e.command import Ran
 
 import rondel
+from tests.e2e.command import Ran
 
 HEAVY = {"typer", "rich", "pydantic", "yaml", "msgspec", "asyncio", "cel", "genai_prices"}
 

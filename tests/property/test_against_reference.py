@@ -36,9 +36,7 @@ def _expected_loops(run: Run) -> list[tuple[Any, ...]]:
 @given(case=graphs(scores=True), jitter=st.none() | st.integers(0, 2**16))
 def test_the_engine_does_what_the_reference_does(case: Case, jitter: int | None) -> None:
     expected = interpret(case.document, case.task, case.answers)
-    result, steps, events = asyncio.run(
-        play(case.document, case.task, case.answers, jitter)
-    )
+    result, steps, events = asyncio.run(play(case.document, case.task, case.answers, jitter))
     assert result.status == expected.status
     if expected.status == "waiting":
         return

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from hypothesis import strategies as st
+
 from tests.reference.document import Graph, read_graph
 from tests.reference.forest import PossibleLoop, exit_edges, possible_loops
 from tests.reference.interpreter import interpret

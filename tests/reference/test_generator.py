@@ -6,6 +6,7 @@ from collections import Counter
 from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, settings
+
 from tests.reference.document import Graph, read_graph
 from tests.reference.forest import exit_edges, possible_loops
 from tests.reference.generator import Case, graphs

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
+
 from tests.reference.document import read_graph
 from tests.reference.forest import possible_loops
 from tests.reference.interpreter import Execution, LoopRun, Run, interpret

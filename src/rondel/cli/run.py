@@ -15,7 +15,7 @@ from rondel.cli.documents import AGENT, open_graph
 from rondel.cli.failures import complain
 from rondel.cli.keyboard import Keyboard
 from rondel.cli.loops import label_width, loops_of
-from rondel.cli.views import JsonView, TerminalView, View, with_best_rounds
+from rondel.cli.views import JsonView, TerminalView, View
 from rondel.errors import WrongState
 from rondel.graph.spec import NodeSpec
 from rondel.sessions.engine import Engine
@@ -108,45 +108,19 @@ class Conversation:
         self._given = given
         self._keyboard = keyboard
         self._debug = debug
-        self._best: dict[str, int | None] = {}
 
     async def hold(self, graph: Graph, inputs: dict[str, Any]) -> Result:
         """Run the graph until it is over, or until nobody here can help it on."""
         async with Engine() as engine:
             session = await engine.start(graph, inputs)
             with self._stopped_by_interrupt(session):
-                await self._follow(session)
-            return with_best_rounds(session.snapshot(), self._best)
-
-    async def _follow(self, session: Session) -> None:
-        """Show events to the end; an engine that breaks must not leave us waiting for more.
-
-        The events are read in this very task: before it first waits, no step has run, so no
-        token is missed.
-        """
-        here = asyncio.current_task()
-        ending = asyncio.ensure_future(session.result())
-
-        def ended(task: asyncio.Future[Result]) -> None:
-            if here is not None and not task.cancelled() and task.exception() is not None:
-                here.cancel()
-
-        ending.add_done_callback(ended)
-        try:
-            await self._show(session)
-        except asyncio.CancelledError:
-            if ending.done():
-                await ending
-            raise
-        finally:
-            ending.cancel()
+                await self._show(session)
+            return session.snapshot()
 
     async def _show(self, session: Session) -> None:
         async for event in session.events(debug=self._debug):
             self._view.show(event)
             match event.event:
-                case "loop:exited":
-                    self._best[event.data["loop"]] = event.data["best_round"]
                 case "human_input_required":
                     await self._answer(session, event)
                 case "session_state_change" if self._is_parked(session, event):

@@ -9,7 +9,7 @@ import msgspec
 
 from rondel.cli.failures import complain
 from rondel.sessions.events import Event
-from rondel.sessions.records import LoopResult, Result, UsageTotal
+from rondel.sessions.records import Result, UsageTotal
 
 SIMULATED = "simulated models: no key, no network; agents without a provider use them"
 EXCERPT = 100
@@ -227,14 +227,3 @@ def _content(message: dict[str, Any]) -> str:
 
 def _indented(text: str) -> str:
     return "\n".join(f"  {line}" for line in text.splitlines())
-
-
-def with_best_rounds(result: Result, best: dict[str, int | None]) -> Result:
-    """The result with the best round of each loop, as its last exit told."""
-    loops = [_with_best(loop, best.get(loop.loop)) for loop in result.loops]
-    return msgspec.structs.replace(result, loops=loops)
-
-
-def _with_best(loop: LoopResult, best: int | None) -> LoopResult:
-    known = loop.best_round if loop.best_round is not None else best
-    return msgspec.structs.replace(loop, best_round=known)

@@ -7,7 +7,7 @@ their own and get the same state. With `effects` given, the core also notes down
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import Any, assert_never
 
 import msgspec
@@ -50,9 +50,15 @@ ENDED = frozenset({"completed", "bounded", "failed", "cancelled"})
 class Core:
     """The state of one session, and the rules by which ticks change it."""
 
-    def __init__(self, plan: Plan, effects: list[Effect] | None = None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        effects: list[Effect] | None = None,
+        measure: Callable[[Message], float | None] | None = None,
+    ) -> None:
         self.plan = plan
         self.effects = effects
+        self._measure = measure
         self.commands: list[Command] = []
         self.inputs: dict[str, Any] = {}
         self.status = "pending"
@@ -283,8 +289,11 @@ class Core:
         if tick.verdict is not None:
             _take_verdict(frame, step, tick.verdict)
         node = step.node.index
-        if messages and node in self._ends:
-            frame.graph_frame().outputs[node] = messages
+        if messages:
+            if self._measure is not None:
+                frame.note(self._measure(messages[-1]), step.level, step.item)
+            if node in self._ends:
+                frame.graph_frame().outputs[node] = messages
         if tick.fired or tick.altered:
             self._send(step, tick)
         self._note_stuck(node, bool(messages) and not tick.fired)
@@ -472,8 +481,9 @@ class Core:
         if scope.head is None:
             self._leave_graph(frame)
             return None
+        delta = frame.close_round()
         if self.effects is not None:
-            self.effects.append(RoundEnded(frame, frame.round))
+            self.effects.append(RoundEnded(frame, frame.round, frame.value, delta))
         if frame.exited:
             if scope.exit_now or not frame.retriggered:
                 return self._leave(frame, EXIT_EDGE)
@@ -536,6 +546,7 @@ class Core:
         parent = frame.parent
         assert parent is not None  # noqa: S101
         parent.busy -= 1
+        parent.note(frame.value, parent.scope.levels[frame.item], frame.item)
         return parent, frame.item
 
     def _record_end(self, frame: Frame, reason: str) -> None:
@@ -558,6 +569,7 @@ class Core:
             reason=reason,
             value=value,
             threshold=threshold,
+            best_round=frame.best_round,
             bounded=frame.goal is False,
             entries=before.entries + 1 if before else 1,
         )

@@ -64,10 +64,12 @@ class RoundStarted:
 
 @dataclass(slots=True)
 class RoundEnded:
-    """A loop's round is over."""
+    """A loop's round is over, with its measured value and what that gained."""
 
     frame: Frame
     round: int
+    value: float | None
+    delta: float | None
 
 
 @dataclass(slots=True)

@@ -162,7 +162,7 @@ class Runner:
     async def _perform_beside(self, command: Command) -> None:
         tick = await self._perform(command)
         self._outcomes.append(tick)
-        self._tasks.discard(asyncio.current_task())  # type: ignore[arg-type]
+        self._tasks.discard(asyncio.current_task())
         self._wake()
 
     async def _wait_any(self) -> None:

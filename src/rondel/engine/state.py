@@ -37,6 +37,8 @@ class Frame:
 
     __slots__ = (
         "at_limit",
+        "best_round",
+        "best_value",
         "busy",
         "emitted",
         "entry",
@@ -46,6 +48,7 @@ class Frame:
         "goal_place",
         "held",
         "item",
+        "last_value",
         "leaving",
         "level",
         "open",
@@ -56,6 +59,8 @@ class Frame:
         "retriggered",
         "round",
         "scope",
+        "value",
+        "value_place",
         "verdict",
         "verdict_place",
         "votes",
@@ -74,6 +79,9 @@ class Frame:
         self.goal: bool | None = None
         self.leaving = False
         self.at_limit = False
+        self.last_value: float | None = None
+        self.best_value: float | None = None
+        self.best_round: int | None = None
         self.outputs: dict[int, list[Message]] = {}
         """The last output of each of the graph's end nodes."""
         if owner is not None:
@@ -98,8 +106,25 @@ class Frame:
         self.verdict: Verdict | None = None
         self.verdict_place = (-1, -1)
         self.goal_place = (-1, -1)
+        self.value: float | None = None
+        self.value_place = (-1, -1)
         self.level = 0
         self.held: list[int] = []
+
+    def note(self, value: float | None, level: int, item: int) -> None:
+        """A step of this round was measured; of several, the logically last one counts."""
+        if value is not None and (level, item) >= self.value_place:
+            self.value, self.value_place = value, (level, item)
+
+    def close_round(self) -> float | None:
+        """What the round gained over the last; the best is the first of the highest."""
+        value, last = self.value, self.last_value
+        if value is None:
+            return None
+        self.last_value = value
+        if self.best_value is None or value > self.best_value:
+            self.best_value, self.best_round = value, self.round
+        return None if last is None else value - last
 
     def graph_frame(self) -> Frame:
         """The entry of the graph this frame runs in."""
@@ -196,5 +221,6 @@ class LoopEnd(msgspec.Struct, frozen=True):
     reason: str
     value: float | None = None
     threshold: float | None = None
+    best_round: int | None = None
     bounded: bool = False
     entries: int = 1

@@ -204,6 +204,7 @@ class Body:
     def _default_ends(self, key: str) -> list[str]:
         pairs = [(edge.get("from"), edge.get("to")) for _, edge in self._items("edges")]
         edges = [(a, b) for a, b in pairs if isinstance(a, str) and isinstance(b, str)]
+        edges = [(a, b) for a, b in edges if a in self.ids and b in self.ids]
         if key == "start":
             found, why = topology.entrances(list(self.ids), edges), "an edge enters every node"
         else:

@@ -19,5 +19,5 @@ def count_tokens(text: str) -> int:
 def count_input(request: Request) -> int:
     """The tokens of all that the model is told."""
     return count_tokens(request.system) + sum(
-        count_tokens(message.text) for message in request.messages
+        count_tokens(message.readable) for message in request.messages
     )

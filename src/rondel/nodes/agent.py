@@ -117,8 +117,8 @@ class AgentProcessor:
 def as_prompt(messages: Sequence[Message]) -> list[Message]:
     """All messages as one of the user's; several are headed by where they come from."""
     if len(messages) == 1:
-        return [Message(messages[0].text, role="user")]
-    parts = (f"=== {message.source} ({message.role}) ===\n{message.text}" for message in messages)
+        return [Message(messages[0].readable, role="user")]
+    parts = (f"=== {message.source} ({message.role}) ===\n{message.readable}" for message in messages)
     return [Message("\n\n".join(parts), role="user")]
 
 

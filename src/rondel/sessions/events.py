@@ -47,38 +47,13 @@ def message_face(message: Any) -> dict[str, Any]:
 
 
 class RoundTally:
-    """What the rounds of one loop entry have come to so far."""
+    """What a loop's current round has spent so far."""
 
-    __slots__ = ("best", "best_round", "last", "place", "score", "tokens", "usd")
+    __slots__ = ("tokens", "usd")
 
     def __init__(self) -> None:
-        self.best: float | None = None
-        self.best_round: int | None = None
-        self.last: float | None = None
-        self.begin()
-
-    def begin(self) -> None:
-        """A new round starts from nothing."""
-        self.score: float | None = None
-        self.place: tuple[int, ...] = ()
         self.tokens = 0
         self.usd = 0.0
-
-    def close(self, round: int) -> dict[str, Any]:
-        """The round's figures; the best round is the first with the highest score."""
-        score, last = self.score, self.last
-        delta = score - last if score is not None and last is not None else None
-        if score is not None:
-            self.last = score
-            if self.best is None or score > self.best:
-                self.best, self.best_round = score, round
-        return {
-            "score": score,
-            "delta": delta,
-            "tokens": self.tokens,
-            "usd": self.usd,
-            "entropy": None,
-        }
 
 
 class Narrator:
@@ -90,7 +65,7 @@ class Narrator:
         self.debug = debug
         self.seq = 0
         self._effects: list[Effect] = []
-        self.core = Core(plan, self._effects)
+        self.core = Core(plan, self._effects, score_in)
         self._tallies: dict[int, RoundTally] = {}
         self._at = ""
 
@@ -156,7 +131,6 @@ class Narrator:
                 yield self._event("human_input_received", face, step.node.id, step.address)
 
     def _finished(self, step: Step, tick: ticks.Finished) -> Iterator[Event]:
-        self._note_score(step, tick)
         yield self._node_state(step, "completed", tick.report)
         if self.debug:
             for edge in tick.fired:
@@ -191,18 +165,6 @@ class Narrator:
         }
         return self._event("token_usage", face, step.node.id, step.address)
 
-    def _note_score(self, step: Step, tick: ticks.Finished) -> None:
-        if not self._tallies or not tick.messages:
-            return
-        score = score_in(tick.messages[-1])
-        if score is None:
-            return
-        place = (*step.frame.prefix, step.round, step.level, step.item)
-        for frame in _loops_around(step.frame):
-            tally = self._tallies[frame.entry]
-            if place >= tally.place:
-                tally.score, tally.place = score, place
-
     def _skipped(self, effect: fx.Skipped) -> Iterator[Event]:
         item = effect.item
         for node in item.nodes if isinstance(item, Group) else (item,):
@@ -211,12 +173,18 @@ class Narrator:
             yield self._event("node_state_change", {"status": "skipped"}, plan_node.id, address)
 
     def _round_started(self, effect: fx.RoundStarted) -> Iterator[Event]:
-        tally = self._tallies.setdefault(effect.frame.entry, RoundTally())
-        tally.begin()
+        self._tallies[effect.frame.entry] = RoundTally()
         yield self._round_event("loop:round_started", effect.frame, effect.round, {})
 
     def _round_ended(self, effect: fx.RoundEnded) -> Iterator[Event]:
-        figures = self._tallies[effect.frame.entry].close(effect.round)
+        tally = self._tallies[effect.frame.entry]
+        figures = {
+            "score": effect.value,
+            "delta": effect.delta,
+            "tokens": tally.tokens,
+            "usd": tally.usd,
+            "entropy": None,
+        }
         yield self._round_event("loop:round_completed", effect.frame, effect.round, figures)
 
     def _round_event(self, name: str, frame: Frame, round: int, figures: dict[str, Any]) -> Event:
@@ -225,10 +193,9 @@ class Narrator:
         return self._event(name, {"loop": head.id, "round": round, **figures}, head.id, address)
 
     def _loop_ended(self, effect: fx.LoopEnded) -> Iterator[Event]:
-        tally = self._tallies.pop(effect.frame.entry, None)
+        self._tallies.pop(effect.frame.entry, None)
         end = effect.end
-        data = loop_face(end, tally.best_round if tally else None)
-        yield self._event("loop:exited", data, end.loop, end.address)
+        yield self._event("loop:exited", loop_face(end), end.loop, end.address)
 
     _tellers: dict[type, Callable[[Any, Any], Iterator[Event]]] = {
         fx.StatusChanged: _status,
@@ -241,7 +208,7 @@ class Narrator:
     }
 
 
-def loop_face(end: LoopEnd, best_round: int | None) -> dict[str, Any]:
+def loop_face(end: LoopEnd) -> dict[str, Any]:
     """How a loop ended, as the outside sees it."""
     return {
         "loop": end.loop,
@@ -249,7 +216,7 @@ def loop_face(end: LoopEnd, best_round: int | None) -> dict[str, Any]:
         "exit_reason": end.reason,
         "value": end.value,
         "threshold": end.threshold,
-        "best_round": best_round,
+        "best_round": end.best_round,
         "bounded": end.bounded,
     }
 

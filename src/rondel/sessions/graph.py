@@ -69,11 +69,15 @@ class Graph:
 
     @classmethod
     def from_document(
-        cls, document: dict[str, Any], *, registry: Registry | None = None
+        cls,
+        document: dict[str, Any],
+        *,
+        directory: str | os.PathLike[str] | None = None,
+        registry: Registry | None = None,
     ) -> Graph:
-        """The graph of a document that is parsed already."""
+        """The graph of a document that is parsed already; files it names are in `directory`."""
         known = registry or default_registry()
-        return cls._from_loaded(from_document(document, known), known)
+        return cls._from_loaded(from_document(document, known, directory), known)
 
     @classmethod
     def _from_loaded(cls, loaded: Loaded, registry: Registry) -> Graph:

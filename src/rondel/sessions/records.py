@@ -98,10 +98,7 @@ def result_of(session: str, core: Core, usage: UsageTotal) -> Result:
         status=core.status,
         output=produced[-1].readable if produced else None,
         data=data,
-        loops=[
-            LoopResult(**loop_face(end, None), entries=end.entries)
-            for end in core.loops.values()
-        ],
+        loops=[LoopResult(**loop_face(end), entries=end.entries) for end in core.loops.values()],
         usage=usage,
         reason=core.reason,
         message=core.message,

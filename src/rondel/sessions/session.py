@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from typing import Any
+from weakref import WeakSet
 
 from rondel.engine import ticks
 from rondel.engine.binding import Binding
@@ -14,6 +15,7 @@ from rondel.engine.state import Step
 from rondel.errors import CallError, Disconnected, WrongState
 from rondel.sessions.events import Event, Narrator
 from rondel.sessions.records import Result, StepLister, StepRecord, UsageTotal, result_of
+from rondel.sessions.scores import score_in
 from rondel.sessions.stream import Bell, Watcher
 
 
@@ -24,11 +26,11 @@ class Session:
         self.id = id
         self._plan = binding.plan
         self._journal = journal
-        self._core = Core(self._plan)
+        self._core = Core(self._plan, measure=score_in)
         self._length = 0
         self._usage = UsageTotal()
         self._bell = Bell()
-        self._watchers: set[Watcher] = set()
+        self._watchers: WeakSet[Watcher] = WeakSet()
         self._closed = False
         self._runner = Runner(id, self._core, binding, self._record, self._live)
 
@@ -70,18 +72,17 @@ class Session:
         """What the session has come to so far."""
         return result_of(self.id, self._core, self._usage)
 
-    async def events(self, after: int = 0, *, debug: bool = False) -> AsyncIterator[Event]:
-        """Every durable event after number `after`, live ones in between, until the end."""
-        narrator = Narrator(self.id, self._plan, debug)
+    def events(self, after: int = 0, *, debug: bool = False) -> AsyncIterator[Event]:
+        """Every durable event after number `after`, live ones from now on, until the end."""
         watcher = Watcher(
-            narrator, lambda start: self._journal.read(self.id, start), self._bell, after
+            Narrator(self.id, self._plan, debug),
+            lambda start: self._journal.read(self.id, start),
+            self._bell,
+            after,
+            self._check_alive,
         )
         self._watchers.add(watcher)
-        try:
-            async for event in watcher.events():
-                yield event
-        finally:
-            self._watchers.discard(watcher)
+        return watcher.events()
 
     def steps(self) -> list[StepRecord]:
         """Every step with what it saw and produced, in logical order."""

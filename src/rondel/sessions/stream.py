@@ -51,12 +51,14 @@ class Watcher:
         narrator: Narrator,
         read: Callable[[int], Sequence[AnyTick]],
         bell: Bell,
-        after: int = 0,
+        after: int,
+        check: Callable[[], None],
     ) -> None:
         self._narrator = narrator
         self._read = read
         self._bell = bell
         self._after = after
+        self._check = check
         self._position = 0
         self._live: deque[tuple[int, Event]] = deque(maxlen=LIVE_LIMIT)
 
@@ -78,6 +80,7 @@ class Watcher:
             if self._narrator.core.ended:
                 return
             if not ticks:
+                self._check()
                 await self._bell.wait()
 
     def _told(self, tick: AnyTick) -> list[Event]:

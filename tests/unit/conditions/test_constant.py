@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.conditions.registries import built, problems
 
 from rondel.engine.message import Message
+from tests.unit.conditions.registries import built, problems
 
 
 @pytest.mark.parametrize(("name", "expected"), [("true", True), ("false", False)])

@@ -6,11 +6,11 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.conditions.registries import built, problems
 
 from rondel.conditions.expression import FUNCTIONS, MACROS, Expression
 from rondel.engine.message import Message
 from rondel.errors import StepFailed
+from tests.unit.conditions.registries import built, problems
 
 DRAFT = Message("a fine draft", {"score": 90.5, "tags": ["x", "y"], "deep": {}}, "user", "Writer")
 

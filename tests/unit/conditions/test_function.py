@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.conditions.registries import built, problems
 
 from rondel.engine.message import Message
 from rondel.errors import StepFailed
+from tests.unit.conditions.registries import built, problems
 
 
 def is_long(message: Message) -> int:

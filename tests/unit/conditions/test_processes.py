@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.unit.conditions.registries import built, problems
 
 from rondel.engine.message import Message
 from rondel.errors import StepFailed
+from tests.unit.conditions.registries import built, problems
 
 CASES = Path(__file__).parents[2] / "conformance" / "chatdev" / "cases.jsonl"
 

@@ -8,6 +8,12 @@ from typing import Any, get_args
 import jsonschema
 import pytest
 from pydantic import BaseModel
+
+from rondel.errors import GraphError
+from rondel.graph.json_schema import json_schema
+from rondel.graph.load import loads
+from rondel.graph.positions import parse
+from rondel.graph.schema import Document
 from tests.unit.graph.fakes import VOCABULARY, FakeVocabulary
 from tests.unit.graph.texts import (
     FULL,
@@ -18,12 +24,6 @@ from tests.unit.graph.texts import (
     inline,
     nodes,
 )
-
-from rondel.errors import GraphError
-from rondel.graph.json_schema import json_schema
-from rondel.graph.load import loads
-from rondel.graph.positions import parse
-from rondel.graph.schema import Document
 
 SCHEMA = json_schema(VOCABULARY)
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)

@@ -8,6 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from rondel.errors import GraphError, Problem
+from rondel.graph.load import Loaded, from_document, load, loads
+from rondel.graph.spec import ALWAYS, Call, Limits, LoopSpec, Retry
 from tests.unit.graph.fakes import (
     VOCABULARY,
     Function,
@@ -26,10 +30,6 @@ from tests.unit.graph.texts import (
     inline,
     nodes,
 )
-
-from rondel.errors import GraphError, Problem
-from rondel.graph.load import Loaded, from_document, load, loads
-from rondel.graph.spec import ALWAYS, Call, Limits, LoopSpec, Retry
 
 
 def write(directory: Path, name: str, text: str) -> Path:

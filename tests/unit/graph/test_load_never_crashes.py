@@ -8,12 +8,12 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.graph.fakes import VOCABULARY
-from tests.unit.graph.texts import FULL, INNER, inline
 
 from rondel.errors import GraphError, Problem
 from rondel.graph.load import from_document, loads
 from rondel.graph.positions import parse
+from tests.unit.graph.fakes import VOCABULARY
+from tests.unit.graph.texts import FULL, INNER, inline
 
 DOCUMENTS = [parse(FULL).data, parse(inline(INNER % ("passthrough", "{from: p, to: q}"))).data]
 WORDS = st.sampled_from(["", "A", "true", "${X}", "${LIMIT}", "passthrough", "keyword", "from"])

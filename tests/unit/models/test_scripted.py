@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from tests.unit.models.asking import ask, model
 
 from rondel.engine.protocols import Usage
 from rondel.errors import ModelError
 from rondel.models.scripted import ScriptedAnswer
+from tests.unit.models.asking import ask, model
 
 
 @given(answers=st.lists(st.text(max_size=5), min_size=1, max_size=6), calls=st.integers(1, 12))
@@ -108,7 +108,7 @@ def test_no_rule_that_holds_is_an_error_that_retrying_does_not_mend() -> None:
         ({"answers": [{"contents": "a"}]}, "Extra inputs"),
         ({"answers": [7]}, "valid dictionary"),
         ({"answers": [{"delay": "soon"}]}, "must be a duration"),
-        ({"answers": [{"delay": -1}]}, "not negative"),
+        ({"answers": [{"delay": -1}]}, "0 or more"),
         ({"answers": [{"content": "ab", "chunks": ["a"]}]}, "do not add up"),
         ({"answers": [{"error": "x", "usage": {}}]}, "reports no usage"),
         ({"rules": [{"when": "roud == 1", "answer": "a"}]}, "did you mean 'round'?"),

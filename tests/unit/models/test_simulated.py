@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from tests.unit.models.asking import ask, model
 
 from rondel.models.model import Answer
 from rondel.models.prices import usd
 from rondel.models.tokens import CJK, count_tokens
+from tests.unit.models.asking import ask, model
 
 REVIEWER = "You review articles and score them."
 CHINESE_REVIEWER = "审阅文章并打分"

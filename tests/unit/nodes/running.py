@@ -6,12 +6,12 @@ import asyncio
 from typing import Any
 
 from pydantic import ValidationError
-from tests.unit.nodes.context import FakeContext
 
 from rondel import conditions, models, nodes
 from rondel.engine.message import Message
 from rondel.engine.protocols import Emit, Outcome, Processor
 from rondel.engine.registry import Registry
+from tests.unit.nodes.context import FakeContext
 
 
 def registry_with(**functions: Any) -> Registry:

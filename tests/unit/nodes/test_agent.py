@@ -4,13 +4,13 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.unit.nodes.context import FakeContext, of_text
-from tests.unit.nodes.running import built, emitted, problems, registry_with, step
 
 from rondel.engine.message import Message
 from rondel.engine.protocols import Emit
 from rondel.errors import CallError, ModelError
 from rondel.models.model import Answer, ProviderConfig, Request
+from tests.unit.nodes.context import FakeContext, of_text
+from tests.unit.nodes.running import built, emitted, problems, registry_with, step
 
 
 def agent_config(**config: Any) -> Any:

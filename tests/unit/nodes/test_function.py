@@ -5,13 +5,13 @@ from enum import StrEnum
 from typing import Any
 
 import pytest
-from tests.unit.nodes.context import FakeContext, of_text
-from tests.unit.nodes.running import problems, registry_with, step
 
 from rondel.engine.message import Message
 from rondel.engine.protocols import Emit, Nothing, Question, Suspend
 from rondel.errors import CallError, StepFailed
 from rondel.nodes.function import NOTHING, FunctionProcessor
+from tests.unit.nodes.context import FakeContext, of_text
+from tests.unit.nodes.running import problems, registry_with, step
 
 
 class Colour(StrEnum):

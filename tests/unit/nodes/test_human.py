@@ -3,11 +3,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.unit.nodes.context import FakeContext, of_text
-from tests.unit.nodes.running import built, emitted, problems, step
 
 from rondel.engine.message import Message
 from rondel.engine.protocols import Question, Suspend
+from tests.unit.nodes.context import FakeContext, of_text
+from tests.unit.nodes.running import built, emitted, problems, step
 
 ACTIONS = ["approve", "Revise", "reject", "reject for good"]
 

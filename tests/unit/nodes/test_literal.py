@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.nodes.context import FakeContext, of_text
-from tests.unit.nodes.running import built, emitted, problems
 
 from rondel.engine.message import Message
+from tests.unit.nodes.context import FakeContext, of_text
+from tests.unit.nodes.running import built, emitted, problems
 
 
 def test_it_always_says_the_same() -> None:

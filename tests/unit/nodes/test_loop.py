@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.nodes.context import FakeContext, of_data, of_text
-from tests.unit.nodes.running import built, emitted, problems, step
 
 from rondel.engine.message import Message, Part
 from rondel.engine.protocols import Emit, Verdict
 from rondel.errors import StepFailed
+from tests.unit.nodes.context import FakeContext, of_data, of_text
+from tests.unit.nodes.running import built, emitted, problems, step
 
 
 @dataclass(frozen=True)

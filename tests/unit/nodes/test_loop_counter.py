@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.nodes.context import FakeContext
-from tests.unit.nodes.running import built, problems, step
 
 from rondel.engine.message import Message
 from rondel.engine.protocols import Emit, Nothing
+from tests.unit.nodes.context import FakeContext
+from tests.unit.nodes.running import built, problems, step
 
 
 def counted(executions: int, **config: Any) -> list[Message | None]:

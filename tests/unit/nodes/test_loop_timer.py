@@ -3,11 +3,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.unit.nodes.context import FakeContext
-from tests.unit.nodes.running import built, problems, step
 
 from rondel.engine.message import Message
 from rondel.engine.protocols import Emit, Nothing
+from tests.unit.nodes.context import FakeContext
+from tests.unit.nodes.running import built, problems, step
 
 
 def timed(times: list[float], **config: Any) -> list[list[str]]:

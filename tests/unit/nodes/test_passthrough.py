@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-from tests.unit.nodes.context import FakeContext
-from tests.unit.nodes.running import built, emitted, problems, step
-
 from rondel.engine.message import Message, Part
 from rondel.engine.protocols import Emit
+from tests.unit.nodes.context import FakeContext
+from tests.unit.nodes.running import built, emitted, problems, step
 
 FIRST = Message("one", {"a": 1}, "user", "A", kept=True)
 SECOND = Message([Part("two"), Part(attachment="file://x")], {"b": 2}, "assistant", "B")
@@ -20,7 +19,7 @@ def test_all_messages_go_on_as_new_ones_when_asked() -> None:
     assert isinstance(outcome, Emit)
     assert list(outcome.messages) == [
         Message("one", {"a": 1}, "user"),
-        Message(SECOND.content, {"b": 2}, "assistant"),
+        Message(SECOND.content, {"b": 2}, "assistant", kept=True),
     ]
 
 

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.nodes.running import registry_with
 
 from rondel.engine.protocols import Processor, Router
+from tests.unit.nodes.running import registry_with
 
 TYPES = (
     *("agent", "function", "human", "literal"),
