@@ -72,7 +72,7 @@ def interpret(document: dict[str, Any], task: str, answers: list[str]) -> Run:
     return session.report(graph, status, "", result.content)
 
 
-class _SessionEnds(Exception):  # noqa: N818  waiting for a human is no error
+class _SessionEnds(Exception):
     def __init__(self, status: str, reason: str) -> None:
         super().__init__(reason)
         self.status = status

@@ -20,7 +20,7 @@ from rondel.engine.protocols import (
     Router,
 )
 from rondel.engine.registry import Registry
-from rondel.engine.state import Step
+from rondel.engine.step import Step
 from rondel.errors import RondelError, StepTimeout
 from rondel.graph.plan import CONTRACT_LABELS, Plan, PlanEdge, PlanNode
 from rondel.graph.spec import ALWAYS, Call, Retry

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from random import Random
 from typing import Any
 
 from rondel.engine.message import Message
 from rondel.engine.protocols import Usage
-from rondel.engine.state import Step
+from rondel.engine.step import Step
 
 LiveEvent = Callable[[Step, str, dict[str, Any]], None]
 
@@ -70,6 +71,14 @@ class StepContext:
     @property
     def idempotency_key(self) -> str:
         return f"{self._session}:{self.step.address}"
+
+    @property
+    def attempt(self) -> int:
+        return 1 if self.retried is None else len(self.retried) + 1
+
+    @property
+    def rng(self) -> Random:
+        return Random(self.idempotency_key)  # noqa: S311
 
     @property
     def answer(self) -> Any:

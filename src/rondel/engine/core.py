@@ -7,12 +7,13 @@ their own and get the same state. With `effects` given, the core also notes down
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, assert_never
 
 import msgspec
 
 from rondel.engine import ticks
+from rondel.engine.contexts import Contexts
 from rondel.engine.effects import (
     Command,
     Effect,
@@ -26,20 +27,25 @@ from rondel.engine.effects import (
     StepStarted,
     StepTicked,
 )
+from rondel.engine.endings import (
+    CANCELLED,
+    EXIT_EDGE,
+    FAILED,
+    MAX_ROUNDS,
+    NO_RETRIGGER,
+    Endings,
+    LoopEnd,
+)
+from rondel.engine.frame import Emission, Frame
 from rondel.engine.message import Message
-from rondel.engine.protocols import Question, Verdict
-from rondel.engine.state import Emission, Frame, LoopEnd, NodeState, Step, address_of
-from rondel.engine.transcript import Delivery, Transcript
-from rondel.graph.plan import HEAD, Group, Plan, Scope, Wire
+from rondel.engine.outputs import Outputs
+from rondel.engine.protocols import Question
+from rondel.engine.step import Step
+from rondel.engine.transcript import Delivery
+from rondel.graph.plan import Group, Plan, Scope, Wire
 
 TASK = "TASK"
 """The source of the message that start nodes get."""
-
-EXIT_EDGE = "exit_edge"
-MAX_ROUNDS = "max_rounds_reached"
-NO_RETRIGGER = "no_retrigger"
-CANCELLED = "cancelled"
-FAILED = "failed"
 
 SETTLED = -1
 """What an item waits for once it is over."""
@@ -66,20 +72,17 @@ class Core:
         self.message = ""
         self.steps: dict[int, Step] = {}
         self.questions: dict[int, Question] = {}
-        self.loops: dict[str, LoopEnd] = {}
         self.started_at = 0.0
         self.last_at = 0.0
         self.idle = 0.0
         """Seconds the session has spent waiting, paused, locked or without a process."""
         self.step_count = 0
         self._entry_count = 0
-        self._nodes: list[NodeState | None] = [None] * len(plan.nodes)
+        self._contexts = Contexts(plan)
+        self._endings = Endings(plan)
         self._root: Frame | None = None
         self._frames: dict[int, Frame] = {}
-        self._ends = frozenset(end for scope in _graphs(plan) for end in scope)
-        self._stuck: dict[int, None] = {}
-        self._bounded: dict[tuple[int, ...], bool] = {}
-        """By loop, whichever its head: whether its last entry missed its goal."""
+        self._outputs = Outputs(plan)
         self._paused = False
         self._lock: ticks.Locked | None = None
 
@@ -154,19 +157,14 @@ class Core:
         return self.status in ENDED
 
     @property
-    def outputs(self) -> Iterable[list[Message]]:
-        """What the end nodes last produced, in the order of the graph's `end`."""
-        frame = self._root
-        if frame is None:
-            return []
-        return [frame.outputs[end] for end in frame.scope.ends if end in frame.outputs]
+    def output(self) -> list[Message] | None:
+        """What the first end node with output produced."""
+        return None if self._root is None else self._outputs.of(self._root)
 
-    def node_state(self, node: int) -> NodeState:
-        """What a node carries through the session."""
-        state = self._nodes[node]
-        if state is None:
-            state = self._nodes[node] = NodeState(self.plan.nodes[node].window)
-        return state
+    @property
+    def loops(self) -> dict[str, LoopEnd]:
+        """How the last entry of every loop ended, by the id of its head."""
+        return self._endings.last
 
     # Sessions and graphs
 
@@ -183,7 +181,7 @@ class Core:
         frame = self._frame(scope, owner.frame if owner else None, owner)
         frame.begin_round()
         for start in scope.starts:
-            inbox = self.node_state(start).transcript.inbox
+            inbox = self._contexts[start].transcript.inbox
             for index, message in enumerate(messages):
                 inbox.append(Delivery(frame.prefix, 0, 0, -1, index, message, None))
             item = scope.item_of[start]
@@ -199,27 +197,17 @@ class Core:
         if frame.owner is None:
             self._end_session(frame)
             return
-        self._forget_contexts(frame.scope.nodes)
+        self._contexts.forget(frame.scope.nodes)
         del self._frames[frame.entry]
-        outputs = [frame.outputs[end] for end in frame.scope.ends if end in frame.outputs]
-        produced = next((o for o in outputs if o and not o[-1].empty), None)
+        produced = self._outputs.of(frame)
         frame.owner.routing = [produced[-1] if produced else Message()]
         self.commands.append(Route(frame.owner, frame.owner.routing))
 
     def _end_session(self, frame: Frame) -> None:
-        if not any(output and not output[-1].empty for output in self.outputs):
-            self._end("failed", "no_output", self._why_no_output(frame), FAILED)
-            return
-        bounded = any(self._bounded.values())
-        self._end("bounded" if bounded else "completed", "", "", FAILED)
-
-    def _why_no_output(self, frame: Frame) -> str:
-        ends = ", ".join(repr(self.plan.nodes[end].id) for end in frame.scope.ends)
-        text = f"no end node produced output ({ends})"
-        if self._stuck:
-            names = ", ".join(repr(self.plan.nodes[node].id) for node in self._stuck)
-            text += f"; no condition held on the edges out of {names}"
-        return text
+        if self._outputs.of(frame) is None:
+            self._end("failed", "no_output", self._outputs.why_none(frame), FAILED)
+        else:
+            self._end("bounded" if self._endings.bounded else "completed", "", "", FAILED)
 
     def _end(self, status: str, reason: str, message: str, loop_reason: str) -> None:
         """The session is over; loops still under way end with it, innermost first."""
@@ -267,7 +255,7 @@ class Core:
         scope = frame.scope
         level = scope.levels[item] if visit == 1 else scope.last_level + 1
         plan_node = self.plan.nodes[node]
-        state = self._nodes[node] or self.node_state(node)
+        state = self._contexts[node]
         step = Step(self.step_count, plan_node, frame, item, level, visit, state)
         self.steps[step.number] = step
         if self.effects is not None:
@@ -287,19 +275,15 @@ class Core:
             self.effects.append(StepTicked(step, tick))
         frame = step.frame
         if tick.verdict is not None:
-            _take_verdict(frame, step, tick.verdict)
-        node = step.node.index
-        if messages:
-            if self._measure is not None:
-                frame.note(self._measure(messages[-1]), step.level, step.item)
-            if node in self._ends:
-                frame.graph_frame().outputs[node] = messages
+            frame.take_verdict(tick.verdict, step.level, step.item)
+        if messages and self._measure is not None:
+            frame.note(self._measure(messages[-1]), step.level, step.item)
         if tick.fired or tick.altered:
             self._send(step, tick)
-        self._note_stuck(node, bool(messages) and not tick.fired)
+        self._outputs.note(step.node.index, frame, messages, fired=bool(tick.fired))
         tracked = frame.scope.tracked[step.item]
         if tracked:
-            _track(step, tracked, messages)
+            frame.track(tracked, Emission(frame.prefix, step.round, step.level, messages))
         self._after(step)
 
     def _after(self, step: Step) -> None:
@@ -337,12 +321,6 @@ class Core:
         if self.effects is not None:
             self.effects.append(StepTicked(step, tick))
 
-    def _note_stuck(self, node: int, stuck: bool) -> None:
-        if stuck and self.plan.nodes[node].out:
-            self._stuck[node] = None
-        elif self._stuck:
-            self._stuck.pop(node, None)
-
     # Deliveries
 
     def _send(self, step: Step, tick: ticks.Finished) -> None:
@@ -356,33 +334,19 @@ class Core:
                 continue
             self._deliver(step, wire, tick.altered.get(edge, tick.messages))
             if wire.trigger:
-                _pull(step.frame, wire)
+                step.frame.pull(wire)
 
     def _deliver(self, step: Step, wire: Wire, messages: Iterable[Message | None]) -> None:
         edge = self.plan.edges[wire.edge]
         if not edge.touches:
             return
         frame = step.frame
-        inbox = (self._nodes[wire.target] or self.node_state(wire.target)).transcript.inbox
+        inbox = self._contexts[wire.target].transcript.inbox
         for number, message in enumerate(messages):
             carried = message if edge.carry else None
             inbox.append(
                 Delivery(frame.prefix, step.round, step.level, wire.edge, number, carried, edge)
             )
-
-    def _drop_pending(self, nodes: Iterable[int]) -> None:
-        states = self._nodes
-        for node in nodes:
-            state = states[node]
-            if state is not None and state.transcript.inbox:
-                state.transcript.inbox = []
-
-    def _forget_contexts(self, nodes: Iterable[int]) -> None:
-        """The next call of an inner graph starts with empty contexts; private state stays."""
-        for node in nodes:
-            state = self._nodes[node]
-            if state is not None:
-                state.transcript = Transcript(state.transcript.window)
 
     # Items of a scope
 
@@ -521,27 +485,18 @@ class Core:
         for index, emission in ways.items():
             edge = self.plan.edges[index]
             messages = altered.get(index, emission.messages)
-            inbox = self.node_state(edge.target).transcript.inbox
+            inbox = self._contexts[edge.target].transcript.inbox
             for number, message in enumerate(messages):
                 if edge.touches:
                     carried = message if edge.carry else None
                     inbox.append(Delivery(*emission[:3], index, number, carried, edge))
             if not emission.messages or any(message is not None for message in messages):
-                self._pull_out(frame, index)
-
-    def _pull_out(self, frame: Frame, index: int) -> None:
-        target = self.plan.edges[index].target
-        place: Frame = frame
-        while target not in place.scope.item_of and place.parent is not None:
-            place.exited = True
-            place = place.parent
-        item = HEAD if target == place.scope.head else place.scope.item_of[target]
-        _trigger(place, index, item, target)
+                frame.pull_out(index, edge.target)
 
     def _leave(self, frame: Frame, reason: str) -> tuple[Frame, int] | None:
         """End the loop; the item it is in the scope around it is settled."""
         self._record_end(frame, reason)
-        self._drop_pending(frame.scope.nodes)
+        self._contexts.drop_pending(frame.scope.nodes)
         del self._frames[frame.entry]
         parent = frame.parent
         assert parent is not None  # noqa: S101
@@ -550,105 +505,9 @@ class Core:
         return parent, frame.item
 
     def _record_end(self, frame: Frame, reason: str) -> None:
-        verdict = frame.verdict
-        value: float | None = None
-        threshold: float | None = None
-        if reason == EXIT_EDGE and verdict is not None:
-            reason, value, threshold = verdict.reason, verdict.value, verdict.threshold
-        elif reason == MAX_ROUNDS:
-            value, threshold = float(frame.round), float(frame.scope.max_rounds)
-        head, parent = frame.scope.head, frame.parent
-        assert head is not None and parent is not None  # noqa: S101, PT018
-        address = address_of(parent, parent.round, frame.scope.name)
-        key = self.plan.nodes[head].id
-        before = self.loops.get(key)
-        end = LoopEnd(
-            loop=key,
-            address=address,
-            rounds=frame.round,
-            reason=reason,
-            value=value,
-            threshold=threshold,
-            best_round=frame.best_round,
-            bounded=frame.goal is False,
-            entries=before.entries + 1 if before else 1,
-        )
-        self.loops.pop(key, None)
-        self.loops[key] = end
-        self._note_bounded(frame, end)
+        end = self._endings.record(frame, reason)
         if self.effects is not None:
             self.effects.append(LoopEnded(frame, end))
-
-    def _note_bounded(self, frame: Frame, end: LoopEnd) -> None:
-        """A loop that reaches its goal speaks for the loops inside it."""
-        if frame.goal:
-            members = frame.scope.item_of
-            self._bounded = {
-                loop: bounded
-                for loop, bounded in self._bounded.items()
-                if not self._is_inside(loop[0], members)
-            }
-        self._bounded[frame.scope.nodes] = end.bounded
-
-    def _is_inside(self, node: int | None, members: Container[int]) -> bool:
-        while node is not None:
-            if node in members:
-                return True
-            node = self.plan.nodes[node].owner
-        return False
-
-
-def _graphs(plan: Plan) -> Iterable[tuple[int, ...]]:
-    yield plan.root.ends
-    for node in plan.nodes:
-        if node.inner is not None:
-            yield node.inner.ends
-
-
-def _take_verdict(frame: Frame, step: Step, verdict: Verdict) -> None:
-    """Of several verdicts in a round, the logically last one counts."""
-    place = (step.level, step.item)
-    if verdict.goal_met is not None and place >= frame.goal_place:
-        frame.goal, frame.goal_place = verdict.goal_met, place
-    if verdict.reason and place >= frame.verdict_place:
-        frame.verdict, frame.verdict_place = verdict, place
-
-
-def _track(step: Step, tracked: tuple[Wire, ...], messages: list[Message]) -> None:
-    """Remember what the loops' ways out would carry if a contract ended them now."""
-    emission = Emission(step.frame.prefix, step.round, step.level, messages)
-    for wire in tracked:
-        frame = step.frame
-        for _ in range(wire.hops):
-            if wire.edge in frame.scope.ways:
-                frame.emitted[wire.edge] = emission
-            frame = frame.parent  # type: ignore[assignment]
-
-
-def _pull(frame: Frame, wire: Wire) -> None:
-    """The edge fired: trigger its target in the scope where it lands."""
-    if not wire.hops:
-        if wire.item == HEAD:
-            frame.retriggered = True
-            return
-        if not wire.into_group:
-            frame.fired[wire.item] += 1
-            return
-    for _ in range(wire.hops):
-        frame.exited = True
-        frame = frame.parent  # type: ignore[assignment]
-    _trigger(frame, wire.edge, wire.item, wire.target)
-
-
-def _trigger(frame: Frame, edge: int, item: int, target: int) -> None:
-    """Count an edge's vote for an item, once a round however often it fires."""
-    if item == HEAD:
-        frame.retriggered = True
-        return
-    votes = frame.votes.setdefault(item, {}).setdefault(target, set())
-    if edge not in votes:
-        votes.add(edge)
-        frame.fired[item] += 1
 
 
 def _over_limit(limit: int) -> str:

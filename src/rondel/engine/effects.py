@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from rondel.engine.endings import LoopEnd
+from rondel.engine.frame import Emission, Frame
 from rondel.engine.message import Message
-from rondel.engine.state import Emission, Frame, LoopEnd, Step
+from rondel.engine.step import Step
 from rondel.graph.plan import Group
 
 

@@ -8,6 +8,7 @@ not an exception; private state is a value handed in and out, so the journal has
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from random import Random
 from typing import Any, Protocol, runtime_checkable
 
 import msgspec
@@ -123,6 +124,16 @@ class Context(Protocol):
     @property
     def idempotency_key(self) -> str:
         """The same whenever this step is tried again, also after a crash."""
+        ...
+
+    @property
+    def attempt(self) -> int:
+        """1 at first, more when the step's node is retried."""
+        ...
+
+    @property
+    def rng(self) -> Random:
+        """Random numbers that are the same whenever this step is tried again."""
         ...
 
     @property

@@ -22,7 +22,7 @@ from rondel.engine.core import Core
 from rondel.engine.effects import Command, Leave, Route
 from rondel.engine.message import Message
 from rondel.engine.protocols import Emit, Lock, Nothing, Outcome, Suspend
-from rondel.engine.state import Step
+from rondel.engine.step import Step
 from rondel.errors import StepFailed, StepTimeout
 
 YIELD_EVERY = 0.005

@@ -79,19 +79,11 @@ class AgentProcessor:
     def __init__(self, config: AgentConfig, model: Model) -> None:
         self._config = config
         self._model = model
-        self._failures: dict[str, int] = {}
 
     async def process(self, ctx: Context) -> Emit:
-        key = ctx.idempotency_key
-        failures = self._failures.get(key, 0)
-        index = (ctx.state or 0) + failures
+        index = (ctx.state or 0) + ctx.attempt - 1
         started = time.monotonic()
-        try:
-            answer = await self._model.answer(self._request(ctx, index))
-        except BaseException:
-            self._failures[key] = failures + 1
-            raise
-        self._failures.pop(key, None)
+        answer = await self._model.answer(self._request(ctx, index))
         duration = time.monotonic() - started
         ctx.charge(msgspec.structs.replace(answer.usage, duration=duration))
         return Emit((Message(answer.content, answer.data),), index + 1)
@@ -118,7 +110,9 @@ def as_prompt(messages: Sequence[Message]) -> list[Message]:
     """All messages as one of the user's; several are headed by where they come from."""
     if len(messages) == 1:
         return [Message(messages[0].readable, role="user")]
-    parts = (f"=== {message.source} ({message.role}) ===\n{message.readable}" for message in messages)
+    parts = (
+        f"=== {message.source} ({message.role}) ===\n{message.readable}" for message in messages
+    )
     return [Message("\n\n".join(parts), role="user")]
 
 

@@ -13,8 +13,10 @@ from rondel.engine import effects as fx
 from rondel.engine import ticks
 from rondel.engine.core import Core
 from rondel.engine.effects import Effect
+from rondel.engine.endings import LoopEnd
+from rondel.engine.frame import Frame, address_of
 from rondel.engine.protocols import Usage
-from rondel.engine.state import Frame, LoopEnd, Step, address_of
+from rondel.engine.step import Step
 from rondel.graph.plan import Group, Plan
 from rondel.sessions.scores import score_in
 

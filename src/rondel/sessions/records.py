@@ -11,8 +11,9 @@ from rondel.engine import effects as fx
 from rondel.engine import ticks
 from rondel.engine.core import Core
 from rondel.engine.effects import Effect
+from rondel.engine.frame import Frame
 from rondel.engine.protocols import Usage
-from rondel.engine.state import Frame, Step
+from rondel.engine.step import Step
 from rondel.graph.plan import Plan
 from rondel.sessions.events import loop_face, message_face
 
@@ -90,7 +91,7 @@ class Result(Record):
 
 def result_of(session: str, core: Core, usage: UsageTotal) -> Result:
     """The result of a session as its core stands."""
-    produced = next((o for o in core.outputs if o and not o[-1].empty), None)
+    produced = core.output
     data: dict[str, Any] = {}
     for message in produced or ():
         data.update(message.data)

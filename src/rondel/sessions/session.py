@@ -11,7 +11,7 @@ from rondel.engine.binding import Binding
 from rondel.engine.core import Core
 from rondel.engine.protocols import Journal
 from rondel.engine.runner import Runner
-from rondel.engine.state import Step
+from rondel.engine.step import Step
 from rondel.errors import CallError, Disconnected, WrongState
 from rondel.sessions.events import Event, Narrator
 from rondel.sessions.records import Result, StepLister, StepRecord, UsageTotal, result_of

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any
 
 from rondel.engine.message import Message, merged_data
@@ -22,6 +23,8 @@ class FakeContext:
     rounds: Sequence[tuple[str, int]] = ()
     address: str = "node[1]"
     idempotency_key: str = "session/node#1"
+    attempt: int = 1
+    rng: Random = field(default_factory=lambda: Random(1))
     now: float = 1_700_000_000.5
     active_time: float = 0.0
     answer: Any = None

@@ -60,7 +60,7 @@ def test_a_retry_of_a_failed_step_takes_the_next_answer() -> None:
     agent = built("agent", provider="scripted", answers=[{"error": "busy"}, "two", "three"])
     with pytest.raises(ModelError, match="busy"):
         step(agent, FakeContext())
-    assert step(agent, FakeContext()) == Emit((Message("two"),), 2)
+    assert step(agent, FakeContext(attempt=2)) == Emit((Message("two"),), 2)
     assert step(agent, FakeContext(state=2)) == Emit((Message("three"),), 3)
 
 
@@ -73,7 +73,7 @@ def test_a_retry_after_a_timeout_takes_the_next_answer() -> None:
 
     with pytest.raises(TimeoutError):
         asyncio.run(in_time())
-    assert emitted(agent, FakeContext()).text == "two"
+    assert emitted(agent, FakeContext(attempt=2)).text == "two"
 
 
 def test_a_failure_in_one_session_does_not_move_another() -> None:

@@ -18,8 +18,8 @@ def test_all_messages_go_on_as_new_ones_when_asked() -> None:
     outcome = step(built("passthrough", only_last_message=False), FakeContext([FIRST, SECOND]))
     assert isinstance(outcome, Emit)
     assert list(outcome.messages) == [
-        Message("one", {"a": 1}, "user"),
-        Message(SECOND.content, {"b": 2}, "assistant", kept=True),
+        Message("one", {"a": 1}, "user", kept=True),
+        Message(SECOND.content, {"b": 2}, "assistant"),
     ]
 
 

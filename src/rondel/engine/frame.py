@@ -1,26 +1,15 @@
-"""The mutable state of a session: loop entries under way, and steps under way."""
+"""Entries of scopes that are under way: the graph, inner graphs, and loops in their rounds."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
-
-import msgspec
+from typing import TYPE_CHECKING, NamedTuple
 
 from rondel.engine.message import Message
 from rondel.engine.protocols import Verdict
-from rondel.engine.transcript import Transcript
-from rondel.graph.plan import PlanNode, Scope
+from rondel.graph.plan import HEAD, Scope, Wire
 
-
-class NodeState:
-    """What a node carries through the session."""
-
-    __slots__ = ("private", "transcript")
-
-    def __init__(self, window: int) -> None:
-        self.transcript = Transcript(window)
-        self.private: Any = None
+if TYPE_CHECKING:
+    from rondel.engine.step import Step
 
 
 class Emission(NamedTuple):
@@ -133,68 +122,55 @@ class Frame:
             frame = frame.parent
         return frame
 
+    def pull(self, wire: Wire) -> None:
+        """An edge of this round fired: trigger its target in the scope where it lands."""
+        if not wire.hops and not wire.into_group:
+            if wire.item == HEAD:
+                self.retriggered = True
+            else:
+                self.fired[wire.item] += 1
+            return
+        frame = self
+        for _ in range(wire.hops):
+            frame.exited = True
+            frame = frame.parent  # type: ignore[assignment]
+        frame.vote(wire.edge, wire.item, wire.target)
 
-class Step:
-    """One execution of one node, from its start until its tick."""
-
-    __slots__ = (
-        "answer",
-        "frame",
-        "fresh",
-        "inputs",
-        "item",
-        "level",
-        "node",
-        "number",
-        "round",
-        "routing",
-        "state",
-        "visit",
-    )
-
-    def __init__(
-        self,
-        number: int,
-        node: PlanNode,
-        frame: Frame,
-        item: int,
-        level: int,
-        visit: int,
-        state: NodeState,
-    ) -> None:
-        self.number = number
-        self.node = node
-        self.frame = frame
-        self.item = item
-        self.level = level
-        self.round = frame.round
-        self.visit = visit
-        self.state = state
-        self.inputs: Sequence[Message]
-        self.fresh: Sequence[Message]
-        self.inputs, self.fresh = state.transcript.take()
-        self.answer: Any = None
-        self.routing: list[Message] | None = None
-        """For a node with an inner graph: that graph's output, once it is over."""
-
-    @property
-    def address(self) -> str:
-        """Where the step is: loops with their rounds, then the node and its visit."""
-        visit = f"#{self.visit}" if self.visit > 1 else ""
-        return address_of(self.frame, self.round, self.node.name) + visit
-
-    @property
-    def rounds(self) -> list[tuple[str, int]]:
-        """The loops around the step with their rounds, outermost first."""
-        found: list[tuple[str, int]] = []
-        frame: Frame | None = self.frame
-        count = self.round
-        while frame is not None:
-            if frame.scope.head is not None:
-                found.append((frame.scope.name, count))
+    def pull_out(self, edge: int, target: int) -> None:
+        """The loop's contract takes this edge, whoever in the loop it starts from."""
+        frame = self
+        while target not in frame.scope.item_of and frame.parent is not None:
+            frame.exited = True
             frame = frame.parent
-            count = frame.round if frame is not None else 0
-        return found[::-1]
+        item = HEAD if target == frame.scope.head else frame.scope.item_of[target]
+        frame.vote(edge, item, target)
+
+    def vote(self, edge: int, item: int, target: int) -> None:
+        """Count an edge's vote for an item, once a round however often it fires."""
+        if item == HEAD:
+            self.retriggered = True
+            return
+        votes = self.votes.setdefault(item, {}).setdefault(target, set())
+        if edge not in votes:
+            votes.add(edge)
+            self.fired[item] += 1
+
+    def take_verdict(self, verdict: Verdict, level: int, item: int) -> None:
+        """A step judged the loop; of several in a round, the logically last one counts."""
+        place = (level, item)
+        if verdict.goal_met is not None and place >= self.goal_place:
+            self.goal, self.goal_place = verdict.goal_met, place
+        if verdict.reason and place >= self.verdict_place:
+            self.verdict, self.verdict_place = verdict, place
+
+    def track(self, wires: tuple[Wire, ...], emission: Emission) -> None:
+        """Remember what the loops' ways out would carry if a contract ended them now."""
+        for wire in wires:
+            frame = self
+            for _ in range(wire.hops):
+                if wire.edge in frame.scope.ways:
+                    frame.emitted[wire.edge] = emission
+                frame = frame.parent  # type: ignore[assignment]
 
 
 def address_of(frame: Frame, round: int, name: str) -> str:
@@ -210,17 +186,3 @@ def address_of(frame: Frame, round: int, name: str) -> str:
         current = current.parent
         count = current.round if current is not None else 0
     return "/".join(reversed(parts))
-
-
-class LoopEnd(msgspec.Struct, frozen=True):
-    """How one entry of a loop ended."""
-
-    loop: str
-    address: str
-    rounds: int
-    reason: str
-    value: float | None = None
-    threshold: float | None = None
-    best_round: int | None = None
-    bounded: bool = False
-    entries: int = 1

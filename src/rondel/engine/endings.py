@@ -1,0 +1,94 @@
+"""How loops ended, and what that says about the session."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+import msgspec
+
+from rondel.engine.frame import Frame, address_of
+from rondel.graph.plan import Plan
+
+EXIT_EDGE = "exit_edge"
+MAX_ROUNDS = "max_rounds_reached"
+NO_RETRIGGER = "no_retrigger"
+CANCELLED = "cancelled"
+FAILED = "failed"
+
+
+class LoopEnd(msgspec.Struct, frozen=True):
+    """How one entry of a loop ended."""
+
+    loop: str
+    address: str
+    rounds: int
+    reason: str
+    value: float | None = None
+    threshold: float | None = None
+    best_round: int | None = None
+    bounded: bool = False
+    entries: int = 1
+
+
+class Endings:
+    """The last end of every loop of a session."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self.last: dict[str, LoopEnd] = {}
+        self._bounded: dict[tuple[int, ...], bool] = {}
+        """By loop, whichever its head: whether its last entry missed its goal."""
+
+    @property
+    def bounded(self) -> bool:
+        """Whether some loop ended without its goal and no loop around it made up for that."""
+        return any(self._bounded.values())
+
+    def record(self, frame: Frame, reason: str) -> LoopEnd:
+        """A loop is over for this reason; a node that steered it may know a better one."""
+        head, parent = frame.scope.head, frame.parent
+        assert head is not None and parent is not None  # noqa: S101, PT018
+        loop = self._plan.nodes[head].id
+        before = self.last.pop(loop, None)
+        reason, value, threshold = _typed(frame, reason)
+        end = LoopEnd(
+            loop=loop,
+            address=address_of(parent, parent.round, frame.scope.name),
+            rounds=frame.round,
+            reason=reason,
+            value=value,
+            threshold=threshold,
+            best_round=frame.best_round,
+            bounded=frame.goal is False,
+            entries=before.entries + 1 if before else 1,
+        )
+        self.last[loop] = end
+        self._note_bounded(frame, end)
+        return end
+
+    def _note_bounded(self, frame: Frame, end: LoopEnd) -> None:
+        """A loop that reaches its goal speaks for the loops inside it."""
+        if frame.goal:
+            members = frame.scope.item_of
+            self._bounded = {
+                loop: bounded
+                for loop, bounded in self._bounded.items()
+                if not self._is_inside(loop[0], members)
+            }
+        self._bounded[frame.scope.nodes] = end.bounded
+
+    def _is_inside(self, node: int | None, members: Container[int]) -> bool:
+        while node is not None:
+            if node in members:
+                return True
+            node = self._plan.nodes[node].owner
+        return False
+
+
+def _typed(frame: Frame, reason: str) -> tuple[str, float | None, float | None]:
+    verdict = frame.verdict
+    if reason == EXIT_EDGE and verdict is not None:
+        return verdict.reason, verdict.value, verdict.threshold
+    if reason == MAX_ROUNDS:
+        return reason, float(frame.round), float(frame.scope.max_rounds)
+    return reason, None, None

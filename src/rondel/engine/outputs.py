@@ -1,0 +1,44 @@
+"""What a graph's end nodes produced, or why they produced nothing."""
+
+from __future__ import annotations
+
+from rondel.engine.frame import Frame
+from rondel.engine.message import Message
+from rondel.graph.plan import Plan
+
+
+class Outputs:
+    """The newest output of every end node, kept with the entry of its graph."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        inner = [node.inner.ends for node in plan.nodes if node.inner is not None]
+        self._ends = frozenset(end for ends in (plan.root.ends, *inner) for end in ends)
+        self._stuck: dict[int, None] = {}
+        """Nodes whose newest messages no edge took."""
+
+    def note(self, node: int, frame: Frame, messages: list[Message], *, fired: bool) -> None:
+        """A node of the frame emitted these messages, or none."""
+        if messages and node in self._ends:
+            frame.graph_frame().outputs[node] = messages
+        if messages and not fired and self._plan.nodes[node].out:
+            self._stuck[node] = None
+        elif self._stuck:
+            self._stuck.pop(node, None)
+
+    def of(self, frame: Frame) -> list[Message] | None:
+        """What the first end node of the graph with output produced."""
+        for end in frame.scope.ends:
+            messages = frame.outputs.get(end)
+            if messages and not messages[-1].empty:
+                return messages
+        return None
+
+    def why_none(self, frame: Frame) -> str:
+        """Why nothing came out, naming the nodes whose conditions held nobody."""
+        ends = ", ".join(repr(self._plan.nodes[end].id) for end in frame.scope.ends)
+        text = f"no end node produced output ({ends})"
+        if self._stuck:
+            names = ", ".join(repr(self._plan.nodes[node].id) for node in self._stuck)
+            text += f"; no condition held on the edges out of {names}"
+        return text
