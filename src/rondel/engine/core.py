@@ -166,6 +166,10 @@ class Core:
         """How the last entry of every loop ended, by the id of its head."""
         return self._endings.last
 
+    def _mark(self, effect: Effect) -> None:
+        if self.effects is not None:
+            self.effects.append(effect)
+
     # Sessions and graphs
 
     def _begin_session(self, tick: ticks.Started) -> None:
@@ -229,7 +233,7 @@ class Core:
         elif self._paused:
             self._change_status("paused", "")
         elif self.questions and all(self._is_waiting(step) for step in self.steps.values()):
-            self._change_status("waiting", "human_input_required")
+            self._change_status("waiting", "question_open")
         else:
             self._change_status("running", "")
 
@@ -242,8 +246,7 @@ class Core:
             return
         self.status = status
         self.reason = reason
-        if self.effects is not None:
-            self.effects.append(StatusChanged(status, reason))
+        self._mark(StatusChanged(status, reason))
 
     # Steps
 
@@ -296,8 +299,7 @@ class Core:
 
     def _fail_step(self, tick: ticks.Failed) -> None:
         step = self.steps.pop(tick.step)
-        if self.effects is not None:
-            self.effects.append(StepTicked(step, tick))
+        self._mark(StepTicked(step, tick))
         if step.node.spec.on_error == "fail":
             self._end("failed", "step_failed", f"{step.address}: {tick.error}", FAILED)
             return
@@ -310,16 +312,14 @@ class Core:
         if tick.state is not msgspec.UNSET:
             step.state.private = tick.state
         self.questions[tick.step] = tick.question
-        if self.effects is not None:
-            self.effects.append(StepTicked(step, tick))
+        self._mark(StepTicked(step, tick))
 
     def _answer(self, tick: ticks.Answered) -> None:
         step = self.steps[tick.step]
         del self.questions[tick.step]
         step.answer = tick.answer
         self.commands.append(step)
-        if self.effects is not None:
-            self.effects.append(StepTicked(step, tick))
+        self._mark(StepTicked(step, tick))
 
     # Deliveries
 
@@ -390,8 +390,7 @@ class Core:
         return True
 
     def _skip(self, frame: Frame, item: int) -> bool:
-        if self.effects is not None:
-            self.effects.append(Skipped(frame, frame.round, frame.scope.items[item]))
+        self._mark(Skipped(frame, frame.round, frame.scope.items[item]))
         return False
 
     def _next_level(self, frame: Frame) -> list[tuple[Frame, int] | None]:
@@ -506,8 +505,7 @@ class Core:
 
     def _record_end(self, frame: Frame, reason: str) -> None:
         end = self._endings.record(frame, reason)
-        if self.effects is not None:
-            self.effects.append(LoopEnded(frame, end))
+        self._mark(LoopEnded(frame, end))
 
 
 def _over_limit(limit: int) -> str:

@@ -256,6 +256,7 @@ class Runner:
                     now, step.number, outcome.question, outcome.state, ctx.usage or []
                 )
             case Lock():
+                self._ready.append(step)  # for when the lock is opened
                 return ticks.Locked(now, outcome.reason, outcome.message, outcome.figures)
             case _:
                 name = type(outcome).__name__
