@@ -84,6 +84,20 @@ async def play(
         return result, session.steps(), [event async for event in session.events()]
 
 
+async def journal_of(
+    document: dict[str, Any], task: str, answers: list[str], jitter: int | None = None
+) -> tuple[Graph, list[Any]]:
+    """The graph and the ticks of a run, as far as its answers carry it."""
+    middleware = [] if jitter is None else [Jitter(jitter)]
+    left = list(answers)
+    async with Engine(db=None, registry=KNOWN, middleware=middleware) as engine:
+        graph = Graph.from_document(document, registry=KNOWN)
+        session = await engine.start(graph, task)
+        while (await session.settled()).status == "waiting" and left:
+            await session.answer(left.pop(0))
+        return graph, list(session.journal())
+
+
 def executions(steps: list[StepRecord]) -> dict[str, list[tuple[list[Any], list[str]]]]:
     """Per node, what its executions saw and produced, in order."""
     found: dict[str, list[tuple[list[Any], list[str]]]] = defaultdict(list)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rondel.engine.transcript import Transcript
@@ -33,6 +33,12 @@ class Contexts:
         if state is None:
             state = self._states[node] = NodeState(self._plan.nodes[node].window)
         return state
+
+    def items(self) -> Iterator[tuple[int, NodeState]]:
+        """The states that were needed so far, by node."""
+        for node, state in enumerate(self._states):
+            if state is not None:
+                yield node, state
 
     def drop_pending(self, nodes: Iterable[int]) -> None:
         """A loop is over: nothing undelivered in it may turn up on its next entry."""

@@ -77,14 +77,14 @@ class Core:
         self.idle = 0.0
         """Seconds the session has spent waiting, paused, locked or without a process."""
         self.step_count = 0
-        self._entry_count = 0
-        self._contexts = Contexts(plan)
-        self._endings = Endings(plan)
-        self._root: Frame | None = None
-        self._frames: dict[int, Frame] = {}
-        self._outputs = Outputs(plan)
-        self._paused = False
-        self._lock: ticks.Locked | None = None
+        self.entry_count = 0
+        self.contexts = Contexts(plan)
+        self.endings = Endings(plan)
+        self.root: Frame | None = None
+        self.frames: dict[int, Frame] = {}
+        self.outputs = Outputs(plan)
+        self.paused = False
+        self.lock: ticks.Locked | None = None
 
     # The fold
 
@@ -98,7 +98,7 @@ class Core:
             self._finish(tick)
         else:
             self._apply_rare(tick)
-        if self.status != "running" or self.questions or self._paused or self._lock:
+        if self.status != "running" or self.questions or self.paused or self.lock:
             self._update_status()
         return self.commands
 
@@ -113,7 +113,7 @@ class Core:
             case ticks.Answered():
                 self._answer(tick)
             case ticks.WayOut():
-                frame = self._frames[tick.entry]
+                frame = self.frames[tick.entry]
                 self._force_out(frame, frame.emitted, tick.altered)
                 self._settle_all([self._leave(frame, MAX_ROUNDS)])
             case ticks.Finished():
@@ -124,13 +124,13 @@ class Core:
     def _control(self, tick: ticks.Control) -> None:
         match tick:
             case ticks.Paused():
-                self._paused = True
+                self.paused = True
             case ticks.Resumed():
-                self._paused = False
+                self.paused = False
             case ticks.Locked():
-                self._lock = tick
+                self.lock = tick
             case ticks.Unlocked():
-                self._lock = None
+                self.lock = None
             case ticks.Stopped():
                 self._end("cancelled", "stopped", f"stopped by {tick.by or 'the user'}", CANCELLED)
             case ticks.Aborted():
@@ -146,7 +146,7 @@ class Core:
                 commands.append(Route(step, step.routing))
             elif not self._is_waiting(step):
                 commands.append(step)
-        for frame in self._frames.values():
+        for frame in self.frames.values():
             if frame.at_limit:
                 commands.append(Leave(frame, frame.emitted))
         return commands
@@ -159,12 +159,12 @@ class Core:
     @property
     def output(self) -> list[Message] | None:
         """What the first end node with output produced."""
-        return None if self._root is None else self._outputs.of(self._root)
+        return None if self.root is None else self.outputs.of(self.root)
 
     @property
     def loops(self) -> dict[str, LoopEnd]:
         """How the last entry of every loop ended, by the id of its head."""
-        return self._endings.last
+        return self.endings.last
 
     def _mark(self, effect: Effect) -> None:
         if self.effects is not None:
@@ -179,13 +179,13 @@ class Core:
         task = tick.inputs.get("task", "")
         content = task if isinstance(task, str) else msgspec.json.encode(task).decode()
         message = Message(content=content, data=tick.inputs, role="user", source=TASK)
-        self._root = self._enter_graph(self.plan.root, None, [message])
+        self.root = self._enter_graph(self.plan.root, None, [message])
 
     def _enter_graph(self, scope: Scope, owner: Step | None, messages: Iterable[Message]) -> Frame:
         frame = self._frame(scope, owner.frame if owner else None, owner)
         frame.begin_round()
         for start in scope.starts:
-            inbox = self._contexts[start].transcript.inbox
+            inbox = self.contexts[start].transcript.inbox
             for index, message in enumerate(messages):
                 inbox.append(Delivery(frame.prefix, 0, 0, -1, index, message, None))
             item = scope.item_of[start]
@@ -201,24 +201,24 @@ class Core:
         if frame.owner is None:
             self._end_session(frame)
             return
-        self._contexts.forget(frame.scope.nodes)
-        del self._frames[frame.entry]
-        produced = self._outputs.of(frame)
+        self.contexts.forget(frame.scope.nodes)
+        del self.frames[frame.entry]
+        produced = self.outputs.of(frame)
         frame.owner.routing = [produced[-1] if produced else Message()]
         self.commands.append(Route(frame.owner, frame.owner.routing))
 
     def _end_session(self, frame: Frame) -> None:
-        if self._outputs.of(frame) is None:
-            self._end("failed", "no_output", self._outputs.why_none(frame), FAILED)
+        if self.outputs.of(frame) is None:
+            self._end("failed", "no_output", self.outputs.why_none(frame), FAILED)
         else:
-            self._end("bounded" if self._endings.bounded else "completed", "", "", FAILED)
+            self._end("bounded" if self.endings.bounded else "completed", "", "", FAILED)
 
     def _end(self, status: str, reason: str, message: str, loop_reason: str) -> None:
         """The session is over; loops still under way end with it, innermost first."""
-        for frame in sorted(self._frames.values(), key=lambda f: -f.entry):
+        for frame in sorted(self.frames.values(), key=lambda f: -f.entry):
             if frame.scope.head is not None:
                 self._record_end(frame, loop_reason)
-        self._frames.clear()
+        self.frames.clear()
         self.steps.clear()
         self.questions.clear()
         self.commands.clear()
@@ -226,11 +226,11 @@ class Core:
         self._change_status(status, reason)
 
     def _update_status(self) -> None:
-        if self.ended or self._root is None:
+        if self.ended or self.root is None:
             return
-        if self._lock is not None:
-            self._change_status("suspended_locked", self._lock.reason)
-        elif self._paused:
+        if self.lock is not None:
+            self._change_status("suspended_locked", self.lock.reason)
+        elif self.paused:
             self._change_status("paused", "")
         elif self.questions and all(self._is_waiting(step) for step in self.steps.values()):
             self._change_status("waiting", "question_open")
@@ -258,8 +258,9 @@ class Core:
         scope = frame.scope
         level = scope.levels[item] if visit == 1 else scope.last_level + 1
         plan_node = self.plan.nodes[node]
-        state = self._contexts[node]
+        state = self.contexts[node]
         step = Step(self.step_count, plan_node, frame, item, level, visit, state)
+        step.inputs, step.fresh = state.transcript.take()
         self.steps[step.number] = step
         if self.effects is not None:
             self.effects.append(StepStarted(step))
@@ -283,7 +284,7 @@ class Core:
             frame.note(self._measure(messages[-1]), step.level, step.item)
         if tick.fired or tick.altered:
             self._send(step, tick)
-        self._outputs.note(step.node.index, frame, messages, fired=bool(tick.fired))
+        self.outputs.note(step.node.index, frame, messages, fired=bool(tick.fired))
         tracked = frame.scope.tracked[step.item]
         if tracked:
             frame.track(tracked, Emission(frame.prefix, step.round, step.level, messages))
@@ -341,7 +342,7 @@ class Core:
         if not edge.touches:
             return
         frame = step.frame
-        inbox = self._contexts[wire.target].transcript.inbox
+        inbox = self.contexts[wire.target].transcript.inbox
         for number, message in enumerate(messages):
             carried = message if edge.carry else None
             inbox.append(
@@ -424,9 +425,9 @@ class Core:
         return True
 
     def _frame(self, scope: Scope, parent: Frame | None, owner: Step | None) -> Frame:
-        self._entry_count += 1
-        frame = Frame(self._entry_count, scope, parent, owner)
-        self._frames[frame.entry] = frame
+        self.entry_count += 1
+        frame = Frame(self.entry_count, scope, parent, owner)
+        self.frames[frame.entry] = frame
         return frame
 
     def _next_round(self, frame: Frame) -> None:
@@ -484,7 +485,7 @@ class Core:
         for index, emission in ways.items():
             edge = self.plan.edges[index]
             messages = altered.get(index, emission.messages)
-            inbox = self._contexts[edge.target].transcript.inbox
+            inbox = self.contexts[edge.target].transcript.inbox
             for number, message in enumerate(messages):
                 if edge.touches:
                     carried = message if edge.carry else None
@@ -495,8 +496,8 @@ class Core:
     def _leave(self, frame: Frame, reason: str) -> tuple[Frame, int] | None:
         """End the loop; the item it is in the scope around it is settled."""
         self._record_end(frame, reason)
-        self._contexts.drop_pending(frame.scope.nodes)
-        del self._frames[frame.entry]
+        self.contexts.drop_pending(frame.scope.nodes)
+        del self.frames[frame.entry]
         parent = frame.parent
         assert parent is not None  # noqa: S101
         parent.busy -= 1
@@ -504,7 +505,7 @@ class Core:
         return parent, frame.item
 
     def _record_end(self, frame: Frame, reason: str) -> None:
-        end = self._endings.record(frame, reason)
+        end = self.endings.record(frame, reason)
         self._mark(LoopEnded(frame, end))
 
 

@@ -36,13 +36,13 @@ class Endings:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self.last: dict[str, LoopEnd] = {}
-        self._bounded: dict[tuple[int, ...], bool] = {}
+        self.by_loop: dict[tuple[int, ...], bool] = {}
         """By loop, whichever its head: whether its last entry missed its goal."""
 
     @property
     def bounded(self) -> bool:
         """Whether some loop ended without its goal and no loop around it made up for that."""
-        return any(self._bounded.values())
+        return any(self.by_loop.values())
 
     def record(self, frame: Frame, reason: str) -> LoopEnd:
         """A loop is over for this reason; a node that steered it may know a better one."""
@@ -70,12 +70,12 @@ class Endings:
         """A loop that reaches its goal speaks for the loops inside it."""
         if frame.goal:
             members = frame.scope.item_of
-            self._bounded = {
+            self.by_loop = {
                 loop: bounded
-                for loop, bounded in self._bounded.items()
+                for loop, bounded in self.by_loop.items()
                 if not self._is_inside(loop[0], members)
             }
-        self._bounded[frame.scope.nodes] = end.bounded
+        self.by_loop[frame.scope.nodes] = end.bounded
 
     def _is_inside(self, node: int | None, members: Container[int]) -> bool:
         while node is not None:

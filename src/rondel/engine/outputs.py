@@ -14,7 +14,7 @@ class Outputs:
         self._plan = plan
         inner = [node.inner.ends for node in plan.nodes if node.inner is not None]
         self._ends = frozenset(end for ends in (plan.root.ends, *inner) for end in ends)
-        self._stuck: dict[int, None] = {}
+        self.stuck: dict[int, None] = {}
         """Nodes whose newest messages no edge took."""
 
     def note(self, node: int, frame: Frame, messages: list[Message], *, fired: bool) -> None:
@@ -22,9 +22,9 @@ class Outputs:
         if messages and node in self._ends:
             frame.graph_frame().outputs[node] = messages
         if messages and not fired and self._plan.nodes[node].out:
-            self._stuck[node] = None
-        elif self._stuck:
-            self._stuck.pop(node, None)
+            self.stuck[node] = None
+        elif self.stuck:
+            self.stuck.pop(node, None)
 
     def of(self, frame: Frame) -> list[Message] | None:
         """What the first end node of the graph with output produced."""
@@ -38,7 +38,7 @@ class Outputs:
         """Why nothing came out, naming the nodes whose conditions held nobody."""
         ends = ", ".join(repr(self._plan.nodes[end].id) for end in frame.scope.ends)
         text = f"no end node produced output ({ends})"
-        if self._stuck:
-            names = ", ".join(repr(self._plan.nodes[node].id) for node in self._stuck)
+        if self.stuck:
+            names = ", ".join(repr(self._plan.nodes[node].id) for node in self.stuck)
             text += f"; no condition held on the edges out of {names}"
         return text

@@ -47,9 +47,8 @@ class Step:
         self.round = frame.round
         self.visit = visit
         self.state = state
-        self.inputs: Sequence[Message]
-        self.fresh: Sequence[Message]
-        self.inputs, self.fresh = state.transcript.take()
+        self.inputs: Sequence[Message] = ()
+        self.fresh: Sequence[Message] = ()
         self.answer: Any = None
         self.routing: list[Message] | None = None
         """For a node with an inner graph: that graph's output, once it is over."""

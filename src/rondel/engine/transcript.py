@@ -77,15 +77,27 @@ class View(Sequence[Message]):
 class Transcript:
     """A node's inbox and what it retains between executions."""
 
-    __slots__ = ("_keeps", "_merged", "_merged_length", "inbox", "retained", "window")
+    __slots__ = ("_merged", "_merged_length", "inbox", "keeps", "retained", "window")
 
     def __init__(self, window: int) -> None:
         self.window = window
         self.inbox: list[Delivery] = []
         self.retained: list[Message] = []
-        self._keeps = False
+        self.keeps = False
+        """Whether any message so far was kept."""
         self._merged: dict[str, Any] = {}
         self._merged_length = 0
+
+    @classmethod
+    def of(
+        cls, window: int, inbox: list[Delivery], retained: list[Message], keeps: bool
+    ) -> Transcript:
+        """A transcript as it stood."""
+        transcript = cls(window)
+        transcript.inbox = inbox
+        transcript.retained = retained
+        transcript.keeps = keeps
+        return transcript
 
     def take(self) -> tuple[Sequence[Message], Sequence[Message]]:
         """Empty the inbox: all the node sees, and the part of it that is new."""
@@ -103,7 +115,7 @@ class Transcript:
                 continue
             if edge is not None and edge.keep and not message.kept:
                 message = msgspec.structs.replace(message, kept=True)
-            self._keeps = self._keeps or message.kept
+            self.keeps = self.keeps or message.kept
             new.append(message)
         if self.window == EVERYTHING:
             self.retained = old
@@ -114,7 +126,7 @@ class Transcript:
     def retain(self, seen: Sequence[Message], output: Sequence[Message]) -> None:
         """After the node ran: keep what its window says."""
         if self.window == 0:
-            if self.retained or self._keeps:
+            if self.retained or self.keeps:
                 self.retained = [message for message in seen if message.kept]
         elif self.window == EVERYTHING:
             self.retained.extend(output)

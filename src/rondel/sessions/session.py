@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 from weakref import WeakSet
 
@@ -87,6 +87,10 @@ class Session:
     def steps(self) -> list[StepRecord]:
         """Every step with what it saw and produced, in logical order."""
         return StepLister(self._plan).list(self._journal.read(self.id, 0))
+
+    def journal(self) -> Sequence[ticks.AnyTick]:
+        """Everything that happened, as it was recorded."""
+        return self._journal.read(self.id, 0)
 
     # Controls
 

@@ -1,0 +1,314 @@
+"""The state of a core as plain data, so that a long session opens without its whole past.
+
+A snapshot after n ticks and the ticks from n on give the state that all ticks give. It is a
+shortcut, never the truth: a snapshot that does not fit is thrown away and the journal folded.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from rondel.engine import ticks
+from rondel.engine.contexts import NodeState
+from rondel.engine.core import Core
+from rondel.engine.endings import LoopEnd
+from rondel.engine.frame import Emission, Frame
+from rondel.engine.message import Message
+from rondel.engine.protocols import Question, Verdict
+from rondel.engine.step import Step
+from rondel.engine.transcript import EVERYTHING, Delivery, Transcript, View
+from rondel.graph.plan import Group, Plan, Scope
+
+FORMAT = 1
+
+
+class _Sent(msgspec.Struct, array_like=True):
+    prefix: tuple[int, ...]
+    round: int
+    level: int
+    place: int
+    number: int
+    message: Message | None
+
+
+class _Node(msgspec.Struct, array_like=True):
+    node: int
+    inbox: list[_Sent]
+    retained: list[Message]
+    keeps: bool
+    private: Any
+
+
+class _Emitted(msgspec.Struct, array_like=True):
+    prefix: tuple[int, ...]
+    round: int
+    level: int
+    messages: list[Message]
+
+
+class _Frame(msgspec.Struct, omit_defaults=True):
+    entry: int
+    parent: int | None
+    owner: int | None
+    item: int
+    head: int | None
+    round: int
+    waits: list[int]
+    fired: list[int]
+    open: int
+    busy: int
+    votes: dict[int, dict[int, list[int]]] = {}
+    exited: bool = False
+    retriggered: bool = False
+    leaving: bool = False
+    at_limit: bool = False
+    level: int = 0
+    held: list[int] = []
+    emitted: dict[int, _Emitted] = {}
+    outputs: dict[int, list[Message]] = {}
+    verdict: Verdict | None = None
+    verdict_place: tuple[int, int] = (-1, -1)
+    goal: bool | None = None
+    goal_place: tuple[int, int] = (-1, -1)
+    value: float | None = None
+    value_place: tuple[int, int] = (-1, -1)
+    last_value: float | None = None
+    best_value: float | None = None
+    best_round: int | None = None
+
+
+class _Step(msgspec.Struct, omit_defaults=True):
+    number: int
+    node: int
+    frame: int
+    item: int
+    level: int
+    round: int
+    visit: int
+    seen: int
+    inputs: list[Message] = []
+    fresh: list[Message] = []
+    answer: Any = None
+    routing: list[Message] | None = None
+
+
+class Snapshot(msgspec.Struct, omit_defaults=True):
+    """Everything a core knows, as JSON can hold it."""
+
+    format: int
+    status: str
+    reason: str
+    message: str
+    inputs: dict[str, Any]
+    started_at: float
+    last_at: float
+    idle: float
+    step_count: int
+    entry_count: int
+    frames: list[_Frame]
+    steps: list[_Step]
+    questions: list[tuple[int, Question]]
+    nodes: list[_Node]
+    loops: dict[str, LoopEnd]
+    bounded: list[tuple[tuple[int, ...], bool]]
+    stuck: list[int]
+    paused: bool = False
+    lock: ticks.Locked | None = None
+    root_outputs: dict[int, list[Message]] = {}
+
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(Snapshot)
+
+
+def dump(core: Core) -> bytes:
+    """The core's state."""
+    root = core.root
+    return _encoder.encode(
+        Snapshot(
+            format=FORMAT,
+            status=core.status,
+            reason=core.reason,
+            message=core.message,
+            inputs=core.inputs,
+            started_at=core.started_at,
+            last_at=core.last_at,
+            idle=core.idle,
+            step_count=core.step_count,
+            entry_count=core.entry_count,
+            frames=[_dump_frame(frame) for frame in core.frames.values()],
+            steps=[_dump_step(step) for step in core.steps.values()],
+            questions=list(core.questions.items()),
+            nodes=[_dump_node(number, state) for number, state in core.contexts.items()],
+            loops=core.endings.last,
+            bounded=list(core.endings.by_loop.items()),
+            stuck=list(core.outputs.stuck),
+            paused=core.paused,
+            lock=core.lock,
+            root_outputs=root.outputs if root is not None else {},
+        )
+    )
+
+
+def load(core: Core, blob: bytes) -> None:
+    """Put a fresh core into the state that was dumped; raises ValueError if it does not fit."""
+    try:
+        snapshot = _decoder.decode(blob)
+        if snapshot.format != FORMAT:
+            raise ValueError(f"snapshot of format {snapshot.format}")
+        _Restoration(core, snapshot).run()
+    except (msgspec.MsgspecError, LookupError, TypeError, AttributeError) as error:
+        raise ValueError(f"the snapshot does not fit: {error}") from error
+
+
+def _dump_frame(frame: Frame) -> _Frame:
+    return _Frame(
+        entry=frame.entry,
+        parent=frame.parent.entry if frame.parent is not None else None,
+        owner=frame.owner.number if frame.owner is not None else None,
+        head=frame.scope.head,
+        votes={
+            item: {node: sorted(edges) for node, edges in nodes.items()}
+            for item, nodes in frame.votes.items()
+        },
+        emitted={edge: _Emitted(*emission) for edge, emission in frame.emitted.items()},
+        **{name: getattr(frame, name) for name in _PLAIN},
+    )
+
+
+def _dump_step(step: Step) -> _Step:
+    whole = step.state.transcript.window == EVERYTHING
+    return _Step(
+        number=step.number,
+        node=step.node.index,
+        frame=step.frame.entry,
+        item=step.item,
+        level=step.level,
+        round=step.round,
+        visit=step.visit,
+        seen=len(step.inputs),
+        inputs=[] if whole else list(step.inputs),
+        fresh=list(step.fresh),
+        answer=step.answer,
+        routing=step.routing,
+    )
+
+
+def _dump_node(number: int, state: NodeState) -> _Node:
+    inbox = [_Sent(*delivery[:6]) for delivery in state.transcript.inbox]
+    transcript = state.transcript
+    return _Node(number, inbox, transcript.retained, transcript.keeps, state.private)
+
+
+_PLAIN = tuple(
+    name
+    for name in _Frame.__struct_fields__
+    if name not in ("entry", "parent", "owner", "head", "votes", "emitted")
+)
+
+
+class _Restoration:
+    """Builds the objects of a core from a snapshot, frames and steps in the order they began."""
+
+    def __init__(self, core: Core, snapshot: Snapshot) -> None:
+        self._core = core
+        self._plan: Plan = core.plan
+        self._snapshot = snapshot
+        self._frames = {frame.entry: frame for frame in snapshot.frames}
+        self._steps = {step.number: step for step in snapshot.steps}
+
+    def run(self) -> None:
+        core, snapshot = self._core, self._snapshot
+        for node in snapshot.nodes:
+            self._restore_node(node)
+        for frame in snapshot.frames:
+            self._frame(frame.entry)
+        for step in snapshot.steps:
+            self._step(step.number)
+        for name in ("status", "reason", "message", "inputs", "started_at", "last_at", "idle"):
+            setattr(core, name, getattr(snapshot, name))
+        core.questions.update(snapshot.questions)
+        core.step_count = snapshot.step_count
+        core.entry_count = snapshot.entry_count
+        core.paused = snapshot.paused
+        core.lock = snapshot.lock
+        core.endings.last = snapshot.loops
+        core.endings.by_loop = dict(snapshot.bounded)
+        core.outputs.stuck = dict.fromkeys(snapshot.stuck)
+        self._restore_root()
+
+    def _restore_node(self, node: _Node) -> None:
+        state = self._core.contexts[node.node]
+        edges = self._plan.edges
+        state.private = node.private
+        state.transcript = Transcript.of(
+            state.transcript.window,
+            [
+                Delivery(
+                    *(sent.prefix, sent.round, sent.level, sent.place, sent.number, sent.message),
+                    edges[sent.place] if sent.place >= 0 else None,
+                )
+                for sent in node.inbox
+            ],
+            node.retained,
+            node.keeps,
+        )
+
+    def _frame(self, entry: int) -> Frame:
+        frames = self._core.frames
+        if entry in frames:
+            return frames[entry]
+        data = self._frames[entry]
+        owner = self._step(data.owner) if data.owner is not None else None
+        parent = self._frame(data.parent) if data.parent is not None else None
+        frame = Frame(entry, self._scope(data, parent, owner), parent, owner)
+        for name in _PLAIN:
+            setattr(frame, name, getattr(data, name))
+        frame.votes = {
+            item: {node: set(edges) for node, edges in nodes.items()}
+            for item, nodes in data.votes.items()
+        }
+        frame.emitted = {
+            edge: Emission(emitted.prefix, emitted.round, emitted.level, emitted.messages)
+            for edge, emitted in data.emitted.items()
+        }
+        frames[entry] = frame
+        return frame
+
+    def _scope(self, data: _Frame, parent: Frame | None, owner: Step | None) -> Scope:
+        if data.head is not None and parent is not None:
+            group = parent.scope.items[data.item]
+            if isinstance(group, Group):
+                return group.scope(data.head)
+        inner = owner.node.inner if owner is not None else self._plan.root
+        if inner is None:
+            raise LookupError(f"entry {data.entry} has no scope")
+        return inner
+
+    def _step(self, number: int) -> Step:
+        core = self._core
+        if number in core.steps:
+            return core.steps[number]
+        data = self._steps[number]
+        node = self._plan.nodes[data.node]
+        state = core.contexts[data.node]
+        frame = self._frame(data.frame)
+        step = Step(number, node, frame, data.item, data.level, data.visit, state)
+        step.round = data.round
+        step.inputs = data.inputs
+        if state.transcript.window == EVERYTHING:
+            step.inputs = View(state.transcript.retained, data.seen)
+        step.fresh = data.fresh
+        step.answer = data.answer
+        step.routing = data.routing
+        core.steps[number] = step
+        return step
+
+    def _restore_root(self) -> None:
+        core = self._core
+        core.root = next((f for f in core.frames.values() if f.parent is None), None)
+        if core.root is None and self._snapshot.status != "pending":
+            core.root = Frame(1, self._plan.root, None, None)
+            core.root.outputs = self._snapshot.root_outputs

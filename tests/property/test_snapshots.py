@@ -1,0 +1,48 @@
+"""A snapshot after n ticks and the ticks from n on give the state that all ticks give."""
+
+from __future__ import annotations
+
+import asyncio
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rondel.engine.core import Core
+from rondel.engine.snapshot import dump, load
+from rondel.engine.step import Step
+from rondel.sessions.scores import score_in
+from tests.property.harness import journal_of
+from tests.reference.generator import Case, graphs
+
+
+def _todo(core: Core) -> list[object]:
+    commands = core.todo()
+    return [(type(c).__name__, c.number if isinstance(c, Step) else None) for c in commands]
+
+
+@settings(
+    max_examples=80,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(case=graphs(scores=True), jitter=st.integers(0, 2**16), data=st.data())
+def test_a_core_restored_anywhere_goes_on_the_same(
+    case: Case, jitter: int, data: st.DataObject
+) -> None:
+    graph, ticks = asyncio.run(journal_of(case.document, case.task, case.answers, jitter))
+    plan = graph.plan()
+    cuts = data.draw(st.sets(st.integers(0, len(ticks)), max_size=6))
+    whole = Core(plan, measure=score_in)
+    restored: list[Core] = []
+    for position, tick in enumerate([*ticks, None]):
+        if position in cuts:
+            copy = Core(plan, measure=score_in)
+            load(copy, dump(whole))
+            assert dump(copy) == dump(whole)
+            assert _todo(copy) == _todo(whole)
+            restored.append(copy)
+        if tick is not None:
+            whole.apply(tick)
+            for core in restored:
+                core.apply(tick)
+                assert dump(core) == dump(whole)

@@ -1,0 +1,576 @@
+"""Stop, pause, resume, close: each takes effect, each twice as once, each refused in time."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from rondel import Context, Engine, Graph, Session
+from rondel.errors import Disconnected, WrongState
+from tests.unit.sessions.playing import chain, limited, saying, until
+
+
+class Long:
+    """A node that never ends by itself, and says what became of it."""
+
+    def __init__(self) -> None:
+        self.started = 0
+        self.cleaned = 0
+
+    async def __call__(self, inp: Context) -> str:
+        self.started += 1
+        try:
+            await asyncio.sleep(60)
+        finally:
+            self.cleaned += 1
+        return "never"
+
+
+def in_place(long: Long) -> Graph:
+    graph = saying(Graph("g"), "s")
+    graph.node(id="long")(long)
+    graph.edge("s", "long")
+    return graph
+
+
+def in_parallel(*longs: Long) -> Graph:
+    graph = saying(Graph("g"), "s")
+    for number, long in enumerate(longs):
+        graph.node(id=f"long{number}")(long)
+        graph.edge("s", f"long{number}")
+    return graph
+
+
+def others() -> set[asyncio.Task[Any]]:
+    """The tasks besides the test's own."""
+    return asyncio.all_tasks() - {asyncio.current_task()}
+
+
+# Stop
+
+
+def test_stop_cancels_the_step_under_way_within_a_second() -> None:
+    async def main() -> None:
+        long = Long()
+        async with Engine(db=None) as engine:
+            session = await engine.start(in_place(long))
+            await until(lambda: long.started == 1)
+            began = time.monotonic()
+            await session.stop()
+            assert (await session.result()).status == "cancelled"
+            await until(lambda: long.cleaned == 1, 1)
+            assert time.monotonic() - began < 1
+            await session.settled()
+            assert not others()
+
+    limited(main())
+
+
+def test_stop_cancels_every_parallel_branch() -> None:
+    async def main() -> None:
+        longs = [Long() for _ in range(5)]
+        async with Engine(db=None) as engine:
+            session = await engine.start(in_parallel(*longs))
+            await until(lambda: all(long.started for long in longs))
+            await session.stop()
+            await until(lambda: all(long.cleaned for long in longs), 1)
+            result = await session.settled()
+            assert (result.status, result.reason) == ("cancelled", "stopped")
+            assert not others()
+
+    limited(main())
+
+
+def test_stop_is_idempotent_also_at_once() -> None:
+    async def main() -> None:
+        long = Long()
+        async with Engine(db=None) as engine:
+            session = await engine.start(in_place(long))
+            await until(lambda: long.started == 1)
+            await asyncio.gather(session.stop(), session.stop(), session.stop())
+            await session.stop()
+            await session.settled()
+            states = [
+                e.data["status"]
+                async for e in session.events()
+                if e.event == "session_state_change"
+            ]
+            assert states == ["running", "cancelled"]
+
+    limited(main())
+
+
+def test_stop_says_who_stopped_it_and_ends_the_loops() -> None:
+    async def main() -> None:
+        long = Long()
+        graph = Graph("g", start="head", end="head")
+        graph.node(id="head")(lambda inp: "x")
+        graph.node(id="long")(long)
+        chain(graph, "head", "long", "head")
+        async with Engine(db=None) as engine:
+            session = await engine.start(graph)
+            await until(lambda: long.started == 1)
+            await session.stop(by="Ada")
+            result = await session.result()
+            assert result.message == "stopped by Ada"
+            assert [(loop.loop, loop.exit_reason) for loop in result.loops] == [
+                ("head", "cancelled")
+            ]
+            exits = [e.data async for e in session.events() if e.event == "loop:exited"]
+            assert [e["exit_reason"] for e in exits] == ["cancelled"]
+
+    limited(main())
+
+
+def test_a_session_stopped_before_its_first_step_runs_nothing() -> None:
+    async def main() -> None:
+        long = Long()
+        graph = Graph("g")
+        graph.node(id="long")(long)
+        async with Engine(db=None) as engine:
+            session = await engine.start(graph)
+            await session.stop()
+            assert (await session.settled()).status == "cancelled"
+            await asyncio.sleep(0.01)
+            assert long.started == 0
+
+    limited(main())
+
+
+def test_a_node_may_stop_its_own_session() -> None:
+    async def main() -> None:
+        sessions: list[Session] = []
+        after = []
+
+        async def suicidal(inp: Context) -> str:
+            await sessions[0].stop(by="itself")
+            await asyncio.sleep(60)
+            return "never"
+
+        graph = saying(Graph("g"), "after")
+        graph.node(id="suicidal")(suicidal)
+        graph.node(id="watch")(lambda inp: after.append(1))
+        chain(graph, "suicidal", "after", "watch")
+        async with Engine(db=None) as engine:
+            sessions.append(await engine.start(graph))
+            assert (await sessions[0].settled()).status == "cancelled"
+        assert after == []
+
+    limited(main(), 5)
+
+
+def test_a_step_that_will_not_be_cancelled_does_not_keep_the_result_back() -> None:
+    async def main() -> None:
+        release = asyncio.Event()
+        started = asyncio.Event()
+
+        async def stubborn(inp: Context) -> str:
+            started.set()
+            while not release.is_set():
+                try:
+                    await release.wait()
+                except asyncio.CancelledError:
+                    continue
+            return "too late"
+
+        graph = Graph("g")
+        graph.node(id="stubborn")(stubborn)
+        async with Engine(db=None) as engine:
+            session = await engine.start(graph)
+            await started.wait()
+            await session.stop()
+            result = await session.result()
+            assert (result.status, result.output) == ("cancelled", None)
+            release.set()
+            result = await session.settled()
+            assert (result.status, result.output) == ("cancelled", None)
+
+    limited(main(), 5)
+
+
+def test_stopping_a_paused_session_ends_it() -> None:
+    async def main() -> None:
+        graph = chain(saying(Graph("g"), "a", "b"), "a", "b")
+        async with Engine(db=None) as engine:
+            session = await engine.start(graph)
+            await session.pause()
+            await session.settled()
+            await session.stop()
+            assert (await session.result()).status == "cancelled"
+
+    limited(main(), 5)
+
+
+def test_a_blocking_function_does_not_keep_stop_waiting() -> None:
+    async def main() -> None:
+        entered, release = threading.Event(), threading.Event()
+
+        def blocks(inp: Context) -> str:
+            entered.set()
+            release.wait(20)
+            return "done"
+
+        graph = Graph("g")
+        graph.node(id="blocks", blocking=True)(blocks)
+        async with Engine(db=None) as engine:
+            session = await engine.start(graph)
+            await until(entered.is_set)
+            await session.stop()
+            try:
+                async with asyncio.timeout(1):
+                    assert (await session.settled()).status == "cancelled"
+            finally:
+                release.set()
+
+    limited(main())
+
+
+# Pause and resume
+
+
+class Gate:
+    """Nodes that wait until they are let through, and say when they start."""
+
+    def __init__(self) -> None:
+        self.started: list[str] = []
+        self._open: dict[str, asyncio.Event] = {}
+
+    def node(self, graph: Graph, name: str) -> None:
+        async def waits(inp: Context) -> str:
+            self.started.append(name)
+            await self._gate(name).wait()
+            return name
+
+        graph.node(id=name)(waits)
+
+    def _gate(self, name: str) -> asyncio.Event:
+        return self._open.setdefault(name, asyncio.Event())
+
+    def open(self, *names: str) -> None:
+        for name in names:
+            self._gate(name).set()
+
+
+async def settle() -> None:
+    """Let everything that can happen happen."""
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+def test_a_pause_lets_the_step_under_way_finish_and_starts_no_other() -> None:
+    async def main() -> None:
+        gate = Gate()
+        graph = Graph("g")
+        for name in ("a", "b"):
+            gate.node(graph, name)
+        graph.edge("a", "b")
+        gate.open("b")
+        async with Engine(db=None) as engine:
+            session = await engine.start(graph)
+            await until(lambda: gate.started == ["a"])
+            await session.pause()
+            assert session.status == "paused"
+            gate.open("a")
+            await settle()
+            assert gate.started == ["a"]
+            assert [step.status for step in session.steps()][0] == "completed"
+            assert (await session.settled()).status == "paused"
+            assert not others()
+            await session.resume()
+            assert (await session.settled()).output == "b"
+
+    limited(main(), 5)
+
+
+def test_a_pause_with_parallel_branches_lets_both_finish() -> None:
+    async def main() -> None:
+        gate = Gate()
+        graph = saying(Graph("g", end="e"), "s")
+        for name in ("a", "b", "e"):
+            gate.node(graph, name)
+        chain(graph, "s", "a", "e")
+        chain(graph, "s", "b", "e")
+        gate.open("e")
+        async with Engine(db=None) as engine:
+            session = await engine.start(graph)
+            await until(lambda: sorted(gate.started) == ["a", "b"])
+            await session.pause()
+            gate.open("a", "b")
+            await settle()
+            assert sorted(gate.started) == ["a", "b"]
+            await session.resume()
+            assert (await session.settled()).status == "completed"
+            assert gate.started[-1] == "e"
+
+    limited(main(), 5)
+
+
+def test_pause_and_resume_are_idempotent() -> None:
+    async def main() -> None:
+        gate = Gate()
+        graph = Graph("g")
+        gate.node(graph, "a")
+        async with Engine(db=None) as engine:
+            session = await engine.start(graph)
+            await session.resume()
+            for _ in range(3):
+                await session.pause()
+                await session.pause()
+                await session.resume()
+                await session.resume()
+            gate.open("a")
+            assert (await session.settled()).output == "a"
+            states = [
+                e.data["status"]
+                async for e in session.events()
+                if e.event == "session_state_change"
+            ]
+            assert states == ["running", *["paused", "running"] * 3, "completed"]
+
+    limited(main(), 5)
+
+
+def test_a_session_paused_at_once_starts_when_it_is_resumed() -> None:
+    async def main() -> None:
+        ran = []
+        graph = Graph("g")
+        graph.node(id="a")(lambda inp: ran.append(1) or "done")
+        async with Engine(db=None) as engine:
+            session = await engine.start(graph)
+            await session.pause()
+            await settle()
+            assert ran == []
+            await session.resume()
+            assert (await session.settled()).output == "done"
+
+    limited(main(), 5)
+
+
+def test_result_waits_through_a_pause() -> None:
+    async def main() -> None:
+        graph = chain(saying(Graph("g"), "a", "b"), "a", "b")
+        async with Engine(db=None) as engine:
+            session = await engine.start(graph)
+            await session.pause()
+            waiting = asyncio.create_task(session.result())
+            await settle()
+            assert not waiting.done()
+            await session.resume()
+            assert (await waiting).output == "b"
+
+    limited(main(), 5)
+
+
+def test_a_pause_in_a_loop_loses_no_round() -> None:
+    async def main() -> None:
+        rounds = []
+
+        async def head(inp: Context) -> str:
+            rounds.append(inp.round)
+            await asyncio.sleep(0)
+            return "again"
+
+        graph = saying(Graph("g", start="head", end="out"), "out")
+        graph.node(head)
+        graph.edge("head", "head")
+        graph.edge("head", "out", label="limit")
+        graph.loop("head", max_rounds=30)
+        async with Engine(db=None) as engine:
+            session = await engine.start(graph)
+            while session.status not in ("completed", "failed"):
+                await session.pause()
+                await settle()
+                assert session.status == "paused"
+                before = len(rounds)
+                await settle()
+                assert len(rounds) == before
+                await session.resume()
+                await asyncio.sleep(0)
+                await asyncio.sleep(0)
+                if session.status == "completed":
+                    break
+            await session.settled()
+        assert rounds == list(range(1, 31))
+
+    limited(main(), 10)
+
+
+# The wrong state
+
+
+async def completed(engine: Engine) -> Session:
+    session = await engine.start(saying(Graph("g"), "a"))
+    await session.result()
+    return session
+
+
+async def failed(engine: Engine) -> Session:
+    graph = Graph("g")
+    graph.node(id="a")(lambda inp: 1 / 0)
+    session = await engine.start(graph)
+    await session.result()
+    return session
+
+
+async def cancelled(engine: Engine) -> Session:
+    session = await engine.start(saying(Graph("g"), "a"))
+    await session.stop()
+    return session
+
+
+async def running(engine: Engine) -> Session:
+    return await engine.start(in_place(Long()))
+
+
+CONTROLS: dict[str, Callable[[Session], Awaitable[None]]] = {
+    "pause": lambda session: session.pause(),
+    "resume": lambda session: session.resume(),
+    "stop": lambda session: session.stop(),
+    "answer": lambda session: session.answer("text"),
+}
+
+
+@pytest.mark.parametrize(
+    ("state", "control"),
+    [
+        *((completed, control) for control in CONTROLS),
+        *((failed, control) for control in CONTROLS),
+        *((cancelled, control) for control in CONTROLS if control != "stop"),
+        (running, "answer"),
+    ],
+)
+def test_a_control_in_the_wrong_state_is_refused_with_a_sentence(
+    state: Callable[[Engine], Awaitable[Session]], control: str
+) -> None:
+    async def main() -> None:
+        async with Engine(db=None) as engine:
+            session = await state(engine)
+            before = session.status
+            with pytest.raises(WrongState) as caught:
+                await CONTROLS[control](session)
+            text = str(caught.value)
+            assert session.id in text
+            assert before in text
+            assert "\n" not in text
+            assert session.status == before
+
+    limited(main(), 5)
+
+
+# Close
+
+
+def test_closing_the_engine_leaves_no_task_and_result_says_so() -> None:
+    async def main() -> None:
+        longs = [Long() for _ in range(3)]
+        engine = Engine(db=None)
+        alone = await engine.start(in_place(longs[0]))
+        beside = await engine.start(in_parallel(*longs[1:]))
+        await until(lambda: all(long.started for long in longs))
+        waiting = [asyncio.create_task(s.result()) for s in (alone, beside)]
+        settling = asyncio.create_task(alone.settled())
+        await settle()
+        await engine.close()
+        assert [long.cleaned for long in longs] == [1, 1, 1]
+        for task in (*waiting, settling):
+            with pytest.raises(Disconnected):
+                await task
+        assert not others()
+        for session in (alone, beside):
+            assert session.status == "running"
+            with pytest.raises(Disconnected):
+                await session.result()
+
+    limited(main(), 5)
+
+
+@pytest.mark.parametrize("control", CONTROLS)
+def test_a_closed_session_takes_no_control(control: str) -> None:
+    async def main() -> None:
+        engine = Engine(db=None)
+        session = await running(engine)
+        await engine.close()
+        with pytest.raises(Disconnected):
+            await CONTROLS[control](session)
+        assert not others()
+
+    limited(main(), 5)
+
+
+def test_a_session_that_was_over_keeps_its_result_when_the_engine_is_closed() -> None:
+    async def main() -> None:
+        async with Engine(db=None) as engine:
+            session = await completed(engine)
+        assert (await session.result()).output == "a"
+        assert len(session.steps()) == 1
+        assert [e.seq async for e in session.events()] == [1, 2, 3, 4]
+
+    limited(main(), 5)
+
+
+def test_a_watcher_of_a_closed_engine_is_told_and_does_not_hang() -> None:
+    async def main() -> None:
+        long = Long()
+        engine = Engine(db=None)
+        session = await engine.start(in_place(long))
+        seen = []
+
+        async def watch() -> None:
+            async for event in session.events():
+                seen.append(event.seq)
+
+        watching = asyncio.create_task(watch())
+        await until(lambda: long.started == 1)
+        await settle()
+        await engine.close()
+        with pytest.raises(Disconnected):
+            await watching
+        assert seen == list(range(1, len(seen) + 1))
+        assert not others()
+
+    limited(main(), 5)
+
+
+def test_closing_twice_is_fine_and_closing_waits_for_the_cleanup() -> None:
+    async def main() -> None:
+        done = []
+
+        async def tidy(inp: Context) -> None:
+            try:
+                await asyncio.sleep(60)
+            finally:
+                await asyncio.sleep(0.02)
+                done.append(1)
+
+        graph = Graph("g")
+        graph.node(id="tidy")(tidy)
+        engine = Engine(db=None)
+        session = await engine.start(graph)
+        await until(lambda: session.status == "running")
+        await settle()
+        await engine.close()
+        assert done == [1]
+        await engine.close()
+
+    limited(main(), 5)
+
+
+def test_closing_a_waiting_session_is_no_answer() -> None:
+    async def main() -> None:
+        graph = Graph("g")
+        graph.add("h", "human")
+        engine = Engine(db=None)
+        session = await engine.start(graph)
+        await session.settled()
+        await engine.close()
+        assert session.status == "waiting"
+        with pytest.raises(Disconnected):
+            await session.answer("late")
+        assert session.status == "waiting"
+
+    limited(main(), 5)
