@@ -9,7 +9,16 @@ RondelError
 │   └── Disconnected         the session's process is going away
 ├── StepFailed               a step failed for good, after its retries
 │   └── StepTimeout
-└── ModelError               a language model could not answer
+├── ModelError               a language model could not answer
+└── JournalError             the journal cannot keep or give back what was asked
+    ├── Unstorable           a value that a journal cannot hold
+    ├── LeaseLost            somebody else drives the session now
+    ├── JournalUnwritable    no permission, no such place, or the device failed
+    ├── JournalFull          no space left
+    ├── JournalLocked        another process keeps the file locked
+    ├── JournalCorrupt       damaged, or not a journal at all
+    ├── JournalNewer         written by a newer version of Rondel
+    └── JournalClosed        closed already
 """
 
 from __future__ import annotations
@@ -81,3 +90,39 @@ class ModelError(RondelError):
     def __init__(self, message: str, *, retryable: bool = True) -> None:
         self.retryable = retryable
         super().__init__(message)
+
+
+class JournalError(RondelError):
+    """The journal cannot keep or give back what was asked."""
+
+
+class Unstorable(JournalError):
+    """A value that a journal cannot hold; nothing was written."""
+
+
+class LeaseLost(JournalError):
+    """Somebody else drives the session now; what was to be appended is not in the journal."""
+
+
+class JournalUnwritable(JournalError):
+    """The journal's place does not take writes: permissions, a missing place, a failing device."""
+
+
+class JournalFull(JournalError):
+    """There is no space left; all that was durable before still is."""
+
+
+class JournalLocked(JournalError):
+    """Another process kept the journal locked for too long."""
+
+
+class JournalCorrupt(JournalError):
+    """The journal is damaged, or the file is not a journal at all."""
+
+
+class JournalNewer(JournalError):
+    """A newer version of Rondel wrote this; this version does not guess at it."""
+
+
+class JournalClosed(JournalError):
+    """The journal was closed."""

@@ -2,32 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from random import Random
-from typing import Any
+from typing import Any, Protocol
 
 from rondel.engine.message import Message
 from rondel.engine.protocols import Usage
 from rondel.engine.step import Step
 
-LiveEvent = Callable[[Step, str, dict[str, Any]], None]
+
+class Shell(Protocol):
+    """What a context needs of the runner around it."""
+
+    session: str
+    signals: Mapping[str, Any]
+
+    def live(self, step: Step, event: str, data: dict[str, Any], /) -> None:
+        """Publish a live event."""
+        ...
+
+    async def keep_part(self, step: Step, name: str, value: Any, usage: list[Usage]) -> None:
+        """Journal a sub-step."""
+        ...
 
 
 class StepContext:
     """The `Context` of one step; everything that costs is computed when it is asked for."""
 
-    __slots__ = ("_live", "_session", "active_time", "now", "retried", "step", "usage")
+    __slots__ = ("_shell", "active_time", "now", "retried", "step", "usage")
 
-    def __init__(
-        self, step: Step, session: str, now: float, active_time: float, live: LiveEvent
-    ) -> None:
+    def __init__(self, step: Step, shell: Shell, now: float, active_time: float) -> None:
         self.step = step
         self.now = now
         self.active_time = active_time
         self.usage: list[Usage] | None = None
         self.retried: list[str] | None = None
-        self._session = session
-        self._live = live
+        self._shell = shell
 
     @property
     def messages(self) -> Sequence[Message]:
@@ -70,7 +80,7 @@ class StepContext:
 
     @property
     def idempotency_key(self) -> str:
-        return f"{self._session}:{self.step.address}"
+        return f"{self._shell.session}:{self.step.address}"
 
     @property
     def attempt(self) -> int:
@@ -84,8 +94,25 @@ class StepContext:
     def answer(self) -> Any:
         return self.step.answer
 
+    @property
+    def signals(self) -> Mapping[str, Any]:
+        return self._shell.signals
+
     def emit(self, event: str, data: dict[str, Any]) -> None:
-        self._live(self.step, event, data)
+        self._shell.live(self.step, event, data)
+
+    async def substep(self, name: str, call: Callable[[], Awaitable[Any]]) -> Any:
+        parts = self.step.parts
+        if parts is not None and name in parts:
+            return parts[name]
+        before, self.usage = self.usage, None
+        try:
+            value = await call()
+            spent, self.usage = self.usage, None
+            await self._shell.keep_part(self.step, name, value, spent or [])
+        finally:
+            self.usage = [*(before or ()), *(self.usage or ())] or None
+        return value
 
     def charge(self, usage: Usage) -> None:
         if self.usage is None:

@@ -72,6 +72,7 @@ class Core:
         self.message = ""
         self.steps: dict[int, Step] = {}
         self.questions: dict[int, Question] = {}
+        self.signals: dict[str, Any] = {}
         self.started_at = 0.0
         self.last_at = 0.0
         self.idle = 0.0
@@ -112,6 +113,8 @@ class Core:
                 self._suspend(tick)
             case ticks.Answered():
                 self._answer(tick)
+            case ticks.Substepped():
+                self._keep_part(tick)
             case ticks.WayOut():
                 frame = self.frames[tick.entry]
                 self._force_out(frame, frame.emitted, tick.altered)
@@ -123,6 +126,8 @@ class Core:
 
     def _control(self, tick: ticks.Control) -> None:
         match tick:
+            case ticks.Signalled():
+                self.signals[tick.name] = tick.data
             case ticks.Paused():
                 self.paused = True
             case ticks.Resumed():
@@ -320,6 +325,13 @@ class Core:
         del self.questions[tick.step]
         step.answer = tick.answer
         self.commands.append(step)
+        self._mark(StepTicked(step, tick))
+
+    def _keep_part(self, tick: ticks.Substepped) -> None:
+        step = self.steps[tick.step]
+        if step.parts is None:
+            step.parts = {}
+        step.parts[tick.name] = tick.value
         self._mark(StepTicked(step, tick))
 
     # Deliveries

@@ -7,7 +7,7 @@ not an exception; private state is a value handed in and out, so the journal has
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from random import Random
 from typing import Any, Protocol, runtime_checkable
 
@@ -153,6 +153,18 @@ class Context(Protocol):
 
     def emit(self, event: str, data: dict[str, Any]) -> None:
         """Publish a live event (streamed tokens); it is not journalled."""
+        ...
+
+    @property
+    def signals(self) -> Mapping[str, Any]:
+        """What somebody outside told the session so far, by name, the newest of each."""
+        ...
+
+    async def substep(self, name: str, call: Callable[[], Awaitable[Any]]) -> Any:
+        """What `call` returns, journalled under a name that is unique in this step.
+
+        When the step runs again after a crash, a part that was done is not done again.
+        """
         ...
 
     def charge(self, usage: Usage) -> None:

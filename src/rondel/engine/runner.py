@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
 import msgspec
@@ -21,7 +21,7 @@ from rondel.engine.context import StepContext
 from rondel.engine.core import Core
 from rondel.engine.effects import Command, Leave, Route
 from rondel.engine.message import Message
-from rondel.engine.protocols import Emit, Lock, Nothing, Outcome, Suspend
+from rondel.engine.protocols import Emit, Lock, Nothing, Outcome, Suspend, Usage
 from rondel.engine.step import Step
 from rondel.errors import StepFailed, StepTimeout
 
@@ -45,13 +45,16 @@ class Runner:
         binding: Binding,
         record: Recorder,
         live: Callable[[Step, str, dict[str, Any]], None],
+        applied: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.session = session
         self.core = core
         self._binding = binding
         self._record = record
-        self._live = live
+        self.live = live
+        self._applied = applied
+        self.signals: Mapping[str, Any] = core.signals
         self._clock = clock
         self._ready: deque[Command] = deque(core.todo())
         self._tasks: set[asyncio.Task[None]] = set()
@@ -181,6 +184,7 @@ class Runner:
         """Record the tick and fold it in; what depends on it starts once it is durable."""
         durable = self._record(tick)
         commands = self.core.apply(tick)
+        self._applied()
         if durable is not None:
             await durable
         self._ready.extend(commands)
@@ -192,6 +196,11 @@ class Runner:
         if tasks:
             await asyncio.gather(*tasks, return_exceptions=True)
         self._outcomes.clear()
+
+    async def keep_part(self, step: Step, name: str, value: Any, usage: list[Usage]) -> None:
+        """Journal a sub-step of a step under way."""
+        if not self.core.ended:
+            await self._journal(ticks.Substepped(self._clock(), step.number, name, value, usage))
 
     # Carrying out a command
 
@@ -206,7 +215,7 @@ class Runner:
         now = self._clock()
         core = self.core
         active = now - core.started_at - core.idle
-        ctx = StepContext(step, self.session, now, active, self._live)
+        ctx = StepContext(step, self, now, active)
         bound = self._binding.nodes[step.node.index]
         try:
             outcome = await bound.call(ctx)  # type: ignore[misc]
@@ -277,7 +286,7 @@ class Runner:
     def _route(self, command: Route) -> ticks.AnyTick:
         """Send an inner graph's output along the edges of its node."""
         step = command.step
-        ctx = StepContext(step, self.session, self._clock(), 0.0, self._live)
+        ctx = StepContext(step, self, self._clock(), 0.0)
         try:
             return self._emitted(step, ctx, Emit(command.messages), ctx.now)
         except Exception as error:

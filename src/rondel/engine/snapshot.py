@@ -92,6 +92,7 @@ class _Step(msgspec.Struct, omit_defaults=True):
     fresh: list[Message] = []
     answer: Any = None
     routing: list[Message] | None = None
+    parts: dict[str, Any] | None = None
 
 
 class Snapshot(msgspec.Struct, omit_defaults=True):
@@ -114,6 +115,7 @@ class Snapshot(msgspec.Struct, omit_defaults=True):
     loops: dict[str, LoopEnd]
     bounded: list[tuple[tuple[int, ...], bool]]
     stuck: list[int]
+    signals: dict[str, Any] = {}
     paused: bool = False
     lock: ticks.Locked | None = None
     root_outputs: dict[int, list[Message]] = {}
@@ -145,6 +147,7 @@ def dump(core: Core) -> bytes:
             loops=core.endings.last,
             bounded=list(core.endings.by_loop.items()),
             stuck=list(core.outputs.stuck),
+            signals=core.signals,
             paused=core.paused,
             lock=core.lock,
             root_outputs=root.outputs if root is not None else {},
@@ -193,6 +196,7 @@ def _dump_step(step: Step) -> _Step:
         fresh=list(step.fresh),
         answer=step.answer,
         routing=step.routing,
+        parts=step.parts,
     )
 
 
@@ -207,6 +211,9 @@ _PLAIN = tuple(
     for name in _Frame.__struct_fields__
     if name not in ("entry", "parent", "owner", "head", "votes", "emitted")
 )
+
+
+_TOLD = ("status", "reason", "message", "inputs", "signals", "started_at", "last_at", "idle")
 
 
 class _Restoration:
@@ -227,7 +234,16 @@ class _Restoration:
             self._frame(frame.entry)
         for step in snapshot.steps:
             self._step(step.number)
-        for name in ("status", "reason", "message", "inputs", "started_at", "last_at", "idle"):
+        for name in (
+            "status",
+            "reason",
+            "message",
+            "inputs",
+            "signals",
+            "started_at",
+            "last_at",
+            "idle",
+        ):
             setattr(core, name, getattr(snapshot, name))
         core.questions.update(snapshot.questions)
         core.step_count = snapshot.step_count
@@ -303,6 +319,7 @@ class _Restoration:
         step.fresh = data.fresh
         step.answer = data.answer
         step.routing = data.routing
+        step.parts = data.parts
         core.steps[number] = step
         return step
 

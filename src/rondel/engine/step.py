@@ -23,6 +23,7 @@ class Step:
         "level",
         "node",
         "number",
+        "parts",
         "round",
         "routing",
         "state",
@@ -50,6 +51,8 @@ class Step:
         self.inputs: Sequence[Message] = ()
         self.fresh: Sequence[Message] = ()
         self.answer: Any = None
+        self.parts: dict[str, Any] | None = None
+        """Its durable sub-steps that are done, by name."""
         self.routing: list[Message] | None = None
         """For a node with an inner graph: that graph's output, once it is over."""
 

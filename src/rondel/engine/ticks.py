@@ -73,6 +73,15 @@ class Answered(Tick, frozen=True, tag="answer"):
     by: str = ""
 
 
+class Substepped(Tick, frozen=True, tag="sub"):
+    """A part of a step is done; it is not done again when the step is."""
+
+    step: int
+    name: str
+    value: Any
+    usage: list[Usage] = []
+
+
 class WayOut(Tick, frozen=True, tag="out"):
     """What the processes of the edges made of the messages a contract sends out of a loop."""
 
@@ -120,7 +129,15 @@ class Aborted(Tick, frozen=True, tag="abort"):
     message: str
 
 
-Control = Paused | Resumed | Stopped | Locked | Unlocked | Aborted
+class Signalled(Tick, frozen=True, tag="signal"):
+    """Somebody outside told the session something that later steps can read."""
+
+    name: str
+    data: Any = None
+    by: str = ""
+
+
+Control = Signalled | Paused | Resumed | Stopped | Locked | Unlocked | Aborted
 """What comes from outside the steps."""
 
-AnyTick = Started | Finished | Failed | Suspended | Answered | WayOut | Control
+AnyTick = Started | Finished | Failed | Suspended | Answered | Substepped | WayOut | Control

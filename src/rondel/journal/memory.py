@@ -1,25 +1,292 @@
-"""The journal that lives as long as its process."""
+"""The store that lives as long as its process."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from rondel.engine.ticks import AnyTick
+from rondel.errors import CallError, JournalError, LeaseLost, UnknownSession, WrongState
+from rondel.journal.store import BATCH, ENDED, Lease, Letter, Page, SessionRow
 
 
-class MemoryJournal:
+@dataclass(slots=True, eq=False)
+class _Log:
+    """One session; `ticks` are its own, from number `row.parent_length` on."""
+
+    row: SessionRow
+    order: int
+    parent: _Log | None = None
+    ticks: list[AnyTick] = field(default_factory=list)
+    lease: Lease | None = None
+    driver: str | None = None
+    """Who acquired the session last, and so may append."""
+    letters: dict[int, Letter] = field(default_factory=dict)
+    snapshots: dict[int, bytes] = field(default_factory=dict)
+
+    @property
+    def length(self) -> int:
+        return self.row.parent_length + len(self.ticks)
+
+
+class MemoryStore:
     """Ticks in lists; nothing is copied, nothing survives."""
 
     def __init__(self) -> None:
-        self._sessions: dict[str, list[AnyTick]] = {}
+        self._logs: dict[str, _Log] = {}
+        self._created = 0
+        self._posted = 0
 
-    def append(self, session: str, tick: AnyTick) -> None:
+    # Sessions
+
+    def create(self, row: SessionRow, owner: str | None = None, ttl: float = 0.0) -> None:
+        """Add a session, and lease it to `owner`."""
+        if row.id in self._logs:
+            raise JournalError(f"there is a session {row.id!r} already")
+        parent = None if row.parent is None else self._log(row.parent)
+        check_fork(row, parent.length if parent else 0)
+        now = time.time()
+        made = row.created_at or now
+        row = replace(row, created_at=made, updated_at=row.updated_at or made)
+        self._created += 1
+        log = self._logs[row.id] = _Log(row, self._created, parent)
+        if owner is not None:
+            log.lease = Lease(owner, now + ttl)
+            log.driver = owner
+
+    def session(self, id: str) -> SessionRow | None:
+        """The session's row, or None."""
+        log = self._logs.get(id)
+        return None if log is None else replace(log.row, length=log.length)
+
+    def sessions(
+        self,
+        status: str | None = None,
+        graph_id: str | None = None,
+        before: str | None = None,
+        limit: int = 50,
+    ) -> Page:
+        """Sessions, newest first."""
+        edge = parse_cursor(before)
+        found = [
+            log
+            for log in self._logs.values()
+            if status in (None, log.row.status)
+            and graph_id in (None, log.row.graph_id)
+            and (edge is None or (log.row.created_at, log.order) < edge)
+        ]
+        found.sort(key=lambda log: (log.row.created_at, log.order), reverse=True)
+        shown = found[:limit]
+        more = len(found) > len(shown) and shown
+        last = cursor(shown[-1].row.created_at, shown[-1].order) if more else None
+        return Page([replace(log.row, length=log.length) for log in shown], last)
+
+    def set_status(self, id: str, status: str, reason: str = "") -> None:
+        """Change the status."""
+        log = self._log(id)
+        log.row = replace(log.row, status=status, reason=reason, updated_at=time.time())
+
+    def delete(self, id: str) -> None:
+        """Forget a session that nobody drives and whose past no fork shares."""
+        log = self._log(id)
+        forks = [other.row.id for other in self._logs.values() if other.parent is log]
+        check_deletable(id, forks[0] if forks else None, self.lease(id))
+        del self._logs[id]
+
+    def ended_before(self, time: float, limit: int = 1000) -> list[str]:
+        """Sessions that ended before then and whose past no fork shares."""
+        shared = {log.row.parent for log in self._logs.values()}
+        rows = [log.row for log in self._logs.values()]
+        rows = [
+            row
+            for row in rows
+            if row.status in ENDED and row.updated_at < time and row.id not in shared
+        ]
+        rows.sort(key=lambda row: row.updated_at)
+        return [row.id for row in rows[:limit]]
+
+    # Ticks
+
+    def append(
+        self,
+        id: str,
+        tick: AnyTick,
+        status: str | None = None,
+        reason: str = "",
+        letter: int | None = None,
+    ) -> None:
         """Add a tick; it is as durable as it gets at once."""
-        ticks = self._sessions.get(session)
-        if ticks is None:
-            ticks = self._sessions[session] = []
-        ticks.append(tick)
+        log = self._logs.get(id) or self._log(id)
+        if log.lease is not None and log.lease.owner != log.driver:
+            raise LeaseLost(f"session {id!r} is driven by {log.lease.owner} now")
+        log.ticks.append(tick)
+        if status is not None:
+            self.set_status(id, status, reason)
+        if letter is not None:
+            log.letters.pop(letter, None)
 
-    def read(self, session: str, start: int) -> Sequence[AnyTick]:
-        """The session's ticks from the `start`-th on."""
-        return self._sessions.get(session, [])[start:]
+    def extend(self, id: str, ticks: Iterable[AnyTick]) -> None:
+        """Add many ticks at once."""
+        for tick in ticks:
+            self.append(id, tick)
+
+    def read(self, id: str, start: int, stop: int | None = None) -> Sequence[AnyTick]:
+        """The ticks from the `start`-th on, the shared past included."""
+        log = self._log(id)
+        shared = log.row.parent_length
+        past: Sequence[AnyTick] = ()
+        if log.parent is not None and start < shared:
+            limit = shared if stop is None else min(stop, shared)
+            past = self.read(log.parent.row.id, start, limit)
+        first = max(start - shared, 0)
+        last = None if stop is None else max(stop - shared, 0)
+        own = log.ticks[first:last]
+        return [*past, *own] if past else own
+
+    def scan(self, id: str, start: int = 0) -> Iterator[Sequence[AnyTick]]:
+        """The same in batches."""
+        while batch := self.read(id, start, start + BATCH):
+            yield batch
+            start += len(batch)
+
+    # Who drives a session
+
+    def acquire(self, id: str, owner: str, ttl: float) -> Lease:
+        """Lease the session, unless another's lease runs."""
+        log = self._log(id)
+        held = self.lease(id)
+        if held is not None and held.owner != owner:
+            return replace(held, granted=False)
+        log.driver = owner
+        log.lease = Lease(owner, time.time() + ttl)
+        return log.lease
+
+    def renew(self, id: str, owner: str, ttl: float) -> bool:
+        """Prolong a lease; False if it is not this owner's any more."""
+        log = self._log(id)
+        if log.lease is None or log.lease.owner != owner:
+            return False
+        log.lease = Lease(owner, time.time() + ttl)
+        return True
+
+    def release(self, id: str, owner: str) -> None:
+        """Give a lease back."""
+        log = self._log(id)
+        if log.lease is not None and log.lease.owner == owner:
+            log.lease = log.driver = None
+
+    def lease(self, id: str) -> Lease | None:
+        """The lease that runs now, or None."""
+        lease = self._log(id).lease
+        return lease if lease is not None and lease.until > time.time() else None
+
+    # Letters
+
+    def post(self, id: str, control: bytes) -> int:
+        """Leave a control for whoever drives the session."""
+        log = self._log(id)
+        self._posted += 1
+        log.letters[self._posted] = Letter(self._posted, control, time.time())
+        return self._posted
+
+    def letters(self, id: str) -> list[Letter]:
+        """The letters not yet answered, oldest first."""
+        return list(self._log(id).letters.values())
+
+    def discard(self, id: str, letter: int) -> None:
+        """Remove a letter that changes nothing."""
+        self._log(id).letters.pop(letter, None)
+
+    def pending(self, ids: Iterable[str] | None = None) -> set[str]:
+        """Which sessions, or which of these, have letters."""
+        wanted = self._logs if ids is None else [id for id in ids if id in self._logs]
+        return {id for id in wanted if self._logs[id].letters}
+
+    def changes(self) -> int:
+        """Other processes cannot write here; this counts the letters posted."""
+        return self._posted
+
+    # Snapshots
+
+    def save_snapshot(self, id: str, n: int, blob: bytes, keep: int | None = None) -> None:
+        """Keep what the first `n` ticks fold to."""
+        log = self._log(id)
+        log.snapshots[n] = blob
+        if keep is not None:
+            for old in sorted(log.snapshots)[:-keep]:
+                del log.snapshots[old]
+
+    def latest_snapshot(self, id: str, at_most: int | None = None) -> tuple[int, bytes] | None:
+        """The newest snapshot of at most that many ticks, from the shared past too."""
+        log: _Log | None = self._log(id)
+        while log is not None:
+            kept = sorted(log.snapshots)
+            place = len(kept) if at_most is None else bisect_right(kept, at_most)
+            if place:
+                n = kept[place - 1]
+                return n, log.snapshots[n]
+            shared = log.row.parent_length
+            at_most = shared if at_most is None else min(at_most, shared)
+            log = log.parent
+        return None
+
+    # The store itself
+
+    def close(self) -> None:
+        """Nothing to do."""
+
+    def _log(self, id: str) -> _Log:
+        try:
+            return self._logs[id]
+        except KeyError:
+            raise UnknownSession(f"there is no session {id!r}") from None
+
+
+class MemoryJournal(MemoryStore):
+    """A memory store in which an append is enough to begin a session."""
+
+    def _log(self, id: str) -> _Log:
+        if id not in self._logs:
+            self.create(SessionRow(id, "", {}))
+        return self._logs[id]
+
+
+# Rules that all stores share
+
+
+def check_fork(row: SessionRow, parent_length: int) -> None:
+    """Refuse a past that the parent does not have."""
+    if row.parent is None:
+        if row.parent_length:
+            raise CallError(f"session {row.id!r} shares a past but names no parent")
+    elif not 0 <= row.parent_length <= parent_length:
+        raise CallError(
+            f"session {row.id!r} cannot share {row.parent_length} ticks of {row.parent!r}, "
+            f"which has {parent_length}"
+        )
+
+
+def check_deletable(id: str, fork: str | None, lease: Lease | None) -> None:
+    """Refuse to delete what somebody still needs."""
+    if fork is not None:
+        raise WrongState(f"session {id!r} cannot be deleted: its fork {fork!r} shares its past")
+    if lease is not None:
+        raise WrongState(f"session {id!r} cannot be deleted: {lease.owner} drives it")
+
+
+def cursor(created_at: float, order: int) -> str:
+    """Where a page of sessions ended."""
+    return f"{created_at!r}:{order}"
+
+
+def parse_cursor(text: str | None) -> tuple[float, int] | None:
+    """The place that a cursor names."""
+    if text is None:
+        return None
+    created_at, _, order = text.partition(":")
+    try:
+        return float(created_at), int(order)
+    except ValueError:
+        raise CallError(f"{text!r} is not the cursor of a page of sessions") from None

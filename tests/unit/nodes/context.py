@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -28,6 +28,7 @@ class FakeContext:
     now: float = 1_700_000_000.5
     active_time: float = 0.0
     answer: Any = None
+    signals: dict[str, Any] = field(default_factory=dict)
     emitted: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     charged: list[Usage] = field(default_factory=list)
 
@@ -42,6 +43,9 @@ class FakeContext:
     @property
     def data(self) -> dict[str, Any]:
         return merged_data(self.messages)
+
+    async def substep(self, name: str, call: Callable[[], Awaitable[Any]]) -> Any:
+        return await call()
 
     def emit(self, event: str, data: dict[str, Any]) -> None:
         self.emitted.append((event, data))

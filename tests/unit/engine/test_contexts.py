@@ -1,0 +1,395 @@
+"""What a node sees: windows, kept messages, clears, merged data, and an order without a clock."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rondel import Context, Graph, Message
+from tests.unit.sessions.playing import Played, chain, play, saying
+
+
+def remembering(window: int, rounds: int, **edge: Any) -> Graph:
+    """head (says `r<round>`) -> keeper (window) -> head, `rounds` times."""
+    graph = saying(Graph("g", start="head", end="out"), "out")
+    graph.node(id="head")(lambda inp: f"r{inp.round}")
+    graph.node(id="keeper", context_window=window)(lambda inp: f"k{inp.round}")
+    graph.edge("head", "keeper", **edge)
+    graph.edge("keeper", "head")
+    graph.edge("keeper", "out", label="limit")
+    graph.loop("head", max_rounds=rounds)
+    return graph
+
+
+def seen(graph: Graph) -> list[list[str]]:
+    return play(graph).inputs("keeper")
+
+
+# Windows
+
+
+def test_window_0_sees_only_what_is_new() -> None:
+    assert seen(remembering(0, 3)) == [["r1"], ["r2"], ["r3"]]
+
+
+def test_a_window_of_all_sees_everything_and_its_own_answers() -> None:
+    assert seen(remembering(-1, 3)) == [
+        ["r1"],
+        ["r1", "k1", "r2"],
+        ["r1", "k1", "r2", "k2", "r3"],
+    ]
+
+
+def test_a_window_of_one_retains_the_newest_input_and_its_own_answer() -> None:
+    assert seen(remembering(1, 4)) == [
+        ["r1"],
+        ["r1", "k1", "r2"],
+        ["r2", "k2", "r3"],
+        ["r3", "k3", "r4"],
+    ]
+
+
+@settings(max_examples=40, deadline=None)
+@given(window=st.integers(-1, 7), rounds=st.integers(1, 8))
+def test_a_window_retains_the_newest_n_and_then_its_own_answer(window: int, rounds: int) -> None:
+    retained: list[str] = []
+    expected = []
+    for number in range(1, rounds + 1):
+        now = [*retained, f"r{number}"]
+        expected.append(now)
+        if window == 0:
+            retained = []
+        else:
+            newest = now if window == -1 else now[-window:]
+            retained = [*newest, f"k{number}"]
+    assert seen(remembering(window, rounds)) == expected
+
+
+# Kept messages
+
+
+def keeping(window: int, **second: Any) -> Graph:
+    """s keeps its message at the keeper, which then runs three rounds."""
+    graph = remembering(window, 3, **second)
+    graph.add("s", "literal", {"content": "rule"})
+    graph.edge("s", "head")
+    graph.edge("s", "keeper", trigger=False, keep_message=True)
+    graph._body["start"] = "s"
+    return graph
+
+
+def test_a_kept_message_survives_a_window_of_0() -> None:
+    assert seen(keeping(0)) == [["rule", "r1"], ["rule", "r2"], ["rule", "r3"]]
+
+
+def test_a_kept_message_takes_a_place_in_a_window() -> None:
+    assert seen(keeping(1)) == [["rule", "r1"], ["rule", "k1", "r2"], ["rule", "k2", "r3"]]
+    assert seen(keeping(2)) == [
+        ["rule", "r1"],
+        ["rule", "r1", "k1", "r2"],
+        ["rule", "r2", "k2", "r3"],
+    ]
+
+
+def test_clear_context_drops_all_but_the_kept() -> None:
+    assert seen(keeping(-1, clear_context=True)) == [
+        ["rule", "r1"],
+        ["rule", "r2"],
+        ["rule", "r3"],
+    ]
+
+
+def test_clear_kept_context_drops_only_the_kept() -> None:
+    assert seen(keeping(-1, clear_kept_context=True)) == [
+        ["r1"],
+        ["r1", "k1", "r2"],
+        ["r1", "k1", "r2", "k2", "r3"],
+    ]
+
+
+def test_both_clears_drop_everything() -> None:
+    graph = keeping(-1, clear_kept_context=True, clear_context=True)
+    assert seen(graph) == [["r1"], ["r2"], ["r3"]]
+
+
+def test_a_clear_without_data_still_clears_and_triggers() -> None:
+    graph = remembering(-1, 3, carry_data=False, clear_context=True)
+    assert seen(graph) == [[], [], []]
+
+
+def test_an_edge_without_data_triggers_and_brings_nothing() -> None:
+    assert seen(remembering(-1, 3, carry_data=False)) == [[], ["k1"], ["k1", "k2"]]
+
+
+def test_a_clear_works_on_what_came_before_it_in_logical_order() -> None:
+    graph = saying(Graph("g", end="e"), "s", "a", "b", "c", "e")
+    for name, fields in (("a", {}), ("b", {"clear_context": True}), ("c", {})):
+        graph.edge("s", name)
+        graph.edge(name, "e", **fields)
+    assert play(graph).inputs("e") == [["b", "c"]]
+
+
+def test_keep_message_can_be_seen_only_by_its_effect() -> None:
+    graph = saying(Graph("g", end="e"), "s", "e")
+    graph.edge("s", "e", keep_message=True)
+    (step,) = [step for step in play(graph).steps if step.node_id == "e"]
+    assert step.inputs == [{"source": "s", "role": "assistant", "content": "s", "data": {}}]
+
+
+# Views
+
+
+def test_messages_are_a_view_that_later_rounds_do_not_change() -> None:
+    held: list[Sequence[Message]] = []
+    copies: list[list[str]] = []
+
+    def keeps(inp: Context) -> str:
+        held.append(inp.messages)
+        copies.append([message.text for message in inp.messages])
+        return f"k{inp.round}"
+
+    for window in (-1, 0, 2):
+        held.clear()
+        copies.clear()
+        graph = saying(Graph("g", start="head", end="out"), "out")
+        graph.node(id="head")(lambda inp: f"r{inp.round}")
+        graph.node(id="keeper", context_window=window)(keeps)
+        graph.edge("head", "keeper")
+        graph.edge("keeper", "head")
+        graph.edge("keeper", "out", label="limit")
+        graph.loop("head", max_rounds=5)
+        play(graph)
+        assert len(held) == 5
+        assert [[message.text for message in view] for view in held] == copies
+        assert [len(view) for view in held] == [len(copy) for copy in copies]
+
+
+def test_a_view_is_a_sequence_like_any_other() -> None:
+    checked = []
+
+    def keeper(inp: Context) -> str:
+        view = inp.messages
+        texts = [message.text for message in view]
+        size = len(texts)
+        assert len(view) == size
+        assert [m.text for m in reversed(view)] == texts[::-1]
+        assert [view[i].text for i in range(size)] == texts
+        assert [view[-i].text for i in range(1, size + 1)] == texts[::-1]
+        assert [m.text for m in view[1:]] == texts[1:]
+        assert [m.text for m in view[-2:]] == texts[-2:]
+        assert [m.text for m in view[::2]] == texts[::2]
+        assert view[0] in view
+        assert bool(view)
+        for wrong in (size, -size - 1):
+            with pytest.raises(IndexError):
+                view[wrong]
+        checked.append(size)
+        return f"k{inp.round}"
+
+    for window in (-1, 3):
+        graph = saying(Graph("g", start="head", end="out"), "out")
+        graph.node(id="head")(lambda inp: f"r{inp.round}")
+        graph.node(keeper, **{}) if False else graph.node(id="keeper", context_window=window)(keeper)
+        graph.edge("head", "keeper")
+        graph.edge("keeper", "head")
+        graph.edge("keeper", "out", label="limit")
+        graph.loop("head", max_rounds=4)
+        assert play(graph).result.status == "completed"
+    assert checked == [1, 3, 5, 7, 1, 3, 5, 5]
+
+
+def test_new_messages_are_those_of_this_execution_only() -> None:
+    fresh = []
+
+    def keeper(inp: Context) -> str:
+        fresh.append(([m.text for m in inp.new_messages], inp.text))
+        return "k"
+
+    graph = remembering(-1, 3)
+    graph._processors.pop("keeper")
+    graph._body["nodes"] = [n for n in graph._body["nodes"] if n["id"] != "keeper"]
+    graph.node(id="keeper", context_window=-1)(keeper)
+    play(graph)
+    assert fresh == [(["r1"], "r1"), (["r2"], "r2"), (["r3"], "r3")]
+
+
+# Data
+
+
+def test_data_is_merged_and_the_later_message_wins() -> None:
+    merged = []
+    graph = Graph("g", end="e")
+    graph.node(id="s")(lambda inp: "s")
+    graph.node(id="a")(lambda inp: {"x": 1, "both": "a"})
+    graph.node(id="b")(lambda inp: {"y": 2, "both": "b"})
+
+    @graph.node
+    def e(inp: Context) -> str:
+        merged.append(inp.data)
+        return "e"
+
+    for branch in ("b", "a"):
+        graph.edge("s", branch)
+    graph.edge("a", "e")
+    graph.edge("b", "e")
+    play(graph)
+    assert merged == [{"x": 1, "y": 2, "both": "b"}]
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    window=st.sampled_from([-1, 0, 1, 3]),
+    clear=st.lists(st.booleans(), min_size=1, max_size=12),
+    asks=st.lists(st.integers(0, 2), min_size=12, max_size=12),
+)
+def test_data_is_what_the_messages_say_however_long_the_past(
+    window: int, clear: list[bool], asks: list[int]
+) -> None:
+    """The merge is cached for long contexts; it must never differ from the plain one."""
+    wrong = []
+
+    def keeper(inp: Context) -> dict[str, Any]:
+        for _ in range(asks[inp.round - 1]):
+            plain: dict[str, Any] = {}
+            for message in inp.messages:
+                plain.update(message.data)
+            data = inp.data
+            if data != plain:
+                wrong.append((inp.round, data, plain))
+            data["mine"] = "a fresh dict each time"
+        return {f"own{inp.round % 3}": inp.round, "mine": inp.round}
+
+    graph = saying(Graph("g", start="head", end="out"), "out")
+    graph.node(id="head")(lambda inp: {f"k{inp.round % 4}": inp.round, "last": inp.round})
+    graph.node(id="keeper", context_window=window)(keeper)
+    graph.edge("head", "keeper", when=lambda m: not clear[m.data["last"] - 1])
+    graph.edge("head", "keeper", clear_context=True, when=lambda m: clear[m.data["last"] - 1])
+    graph.edge("keeper", "head")
+    graph.edge("keeper", "out", label="limit")
+    graph.loop("head", max_rounds=len(clear))
+    played = play(graph)
+    assert played.result.status == "completed"
+    assert wrong == []
+
+
+def test_the_data_of_a_long_context_costs_no_more_each_round() -> None:
+    """A thousand rounds with everything remembered: quadratic work would take minutes."""
+    graph = saying(Graph("g", start="head", end="out"), "out")
+
+    @graph.node(context_window=-1)
+    def head(inp: Context) -> dict[str, int]:
+        return {"n": inp.data.get("n", 0) + 1}
+
+    graph.edge("head", "head")
+    graph.edge("head", "out", label="limit")
+    graph.loop("head", max_rounds=3000)
+    played = play(graph, seconds=30)
+    assert played.outputs("head")[-1] == [""]
+    assert played.steps[-2].outputs[0]["data"] == {"n": 3000}
+
+
+# Order
+
+
+async def _later(turns: int) -> None:
+    for _ in range(turns):
+        await asyncio.sleep(0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 2**16), width=st.integers(2, 6))
+def test_a_join_sees_its_messages_in_file_order_whatever_came_first(seed: int, width: int) -> None:
+    turns = random.Random(seed)
+    graph = saying(Graph("g", end="e"), "s")
+    names = [f"b{number}" for number in range(width)]
+    waits = {name: turns.randrange(8) for name in names}
+
+    async def branch(inp: Context) -> list[str]:
+        await _later(waits[inp.node_id])
+        return [f"{inp.node_id} first", f"{inp.node_id} second"]
+
+    for name in names:
+        graph.node(id=name)(branch)
+    saying(graph, "e")
+    for name in names:
+        graph.edge("s", name)
+    into = list(names)
+    turns.shuffle(into)
+    for name in into:
+        graph.edge(name, "e")
+    expected = [f"{name} {what}" for name in into for what in ("first", "second")]
+    assert play(graph).inputs("e") == [expected]
+
+
+def test_the_level_counts_before_the_place_in_the_file() -> None:
+    graph = saying(Graph("g", end="e"), "s", "near", "far1", "far2", "e")
+    chain(graph, "s", "far1", "far2", "e")
+    chain(graph, "s", "near", "e")
+    graph.edge("s", "e")
+    assert play(graph).inputs("e") == [["s", "near", "far2"]]
+
+
+def test_messages_of_a_loop_come_by_round_behind_those_before_it() -> None:
+    graph = saying(Graph("g", start="s", end="e"), "s", "e")
+    graph.node(id="head")(lambda inp: f"h{inp.round}")
+    graph.node(id="body")(lambda inp: f"b{inp.round}")
+    chain(graph, "s", "head", "body", "head")
+    graph.edge("body", "e", trigger=False)
+    graph.edge("head", "e", trigger=False)
+    graph.edge("s", "e", trigger=False)
+    graph.edge("body", "e", label="limit", carry_data=False)
+    graph.loop("head", max_rounds=3)
+    assert play(graph).inputs("e") == [["s", "h1", "b1", "h2", "b2", "h3", "b3"]]
+
+
+def test_what_a_node_retained_comes_before_what_is_new() -> None:
+    assert seen(keeping(-1))[2] == ["rule", "r1", "k1", "r2", "k2", "r3"]
+
+
+# The task
+
+
+def test_start_nodes_get_the_task_and_the_inputs_and_nobody_else_does() -> None:
+    graph = Graph("g", start=["a", "b"], end="c")
+    found: dict[str, Any] = {}
+
+    def look(inp: Context) -> str:
+        found[inp.node_id] = [(m.text, m.role, m.source, m.data) for m in inp.messages]
+        return inp.node_id
+
+    for name in ("a", "b", "c"):
+        graph.node(id=name)(look)
+    graph.edge("a", "c")
+    graph.edge("b", "c")
+    inputs = {"task": "do it", "topic": "loops"}
+    play(graph, inputs)
+    assert found["a"] == found["b"] == [("do it", "user", "TASK", inputs)]
+    assert [source for _, _, source, _ in found["c"]] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "text", "data"),
+    [
+        ("words", "words", {"task": "words"}),
+        ({"topic": "x"}, '{"topic":"x"}', {"topic": "x"}),
+        (None, "", {}),
+        ({"task": {"a": 1}}, '{"a":1}', {"task": {"a": 1}}),
+    ],
+)
+def test_inputs_are_read_as_text_and_data(inputs: Any, text: str, data: dict[str, Any]) -> None:
+    graph = Graph("g")
+    found = []
+    graph.node(id="a")(lambda inp: found.append((inp.text, inp.data)) or "done")
+    play(graph, inputs)
+    assert found == [(text, data)]
+
+
+def test_a_head_sees_the_task_in_its_first_round_only() -> None:
+    played: Played = play(remembering(0, 3), "the task")
+    assert played.inputs("head") == [["the task"], ["k1"], ["k2"]]
