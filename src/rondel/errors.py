@@ -6,6 +6,7 @@ RondelError
 ├── SessionError             a session cannot do what was asked
 │   ├── UnknownSession
 │   ├── WrongState           a control in a state that does not take it
+│   ├── SessionBusy          another process drives it
 │   └── Disconnected         the session's process is going away
 ├── StepFailed               a step failed for good, after its retries
 │   └── StepTimeout
@@ -70,6 +71,10 @@ class UnknownSession(SessionError):
 
 class WrongState(SessionError):
     """The session's state does not take this control."""
+
+
+class SessionBusy(SessionError):
+    """Another process drives the session."""
 
 
 class Disconnected(SessionError):

@@ -111,7 +111,7 @@ class Conversation:
 
     async def hold(self, graph: Graph, inputs: dict[str, Any]) -> Result:
         """Run the graph until it is over, or until nobody here can help it on."""
-        async with Engine() as engine:
+        async with Engine(db=None) as engine:
             session = await engine.start(graph, inputs)
             with self._stopped_by_interrupt(session):
                 await self._show(session)

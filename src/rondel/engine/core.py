@@ -39,7 +39,7 @@ from rondel.engine.endings import (
 from rondel.engine.frame import Emission, Frame
 from rondel.engine.message import Message
 from rondel.engine.outputs import Outputs
-from rondel.engine.protocols import Question
+from rondel.engine.protocols import Question, Usage
 from rondel.engine.step import Step
 from rondel.engine.transcript import Delivery
 from rondel.graph.plan import Group, Plan, Scope, Wire
@@ -73,6 +73,9 @@ class Core:
         self.steps: dict[int, Step] = {}
         self.questions: dict[int, Question] = {}
         self.signals: dict[str, Any] = {}
+        self.spent = Usage()
+        """What all model calls so far took together."""
+        self.calls = 0
         self.started_at = 0.0
         self.last_at = 0.0
         self.idle = 0.0
@@ -92,13 +95,16 @@ class Core:
     def apply(self, tick: ticks.AnyTick) -> list[Command]:
         """Fold one tick in; the commands are what must be done because of it."""
         self.commands = []
-        if self.status not in ("running", "pending"):
+        if self.status not in ("running", "pending") or type(tick) is ticks.Resumed:
             self.idle += tick.at - self.last_at
         self.last_at = tick.at
         if isinstance(tick, ticks.Finished):
             self._finish(tick)
         else:
             self._apply_rare(tick)
+        usage: list[Usage] = getattr(tick, "usage", None) or []
+        if usage:
+            self._spend(usage)
         if self.status != "running" or self.questions or self.paused or self.lock:
             self._update_status()
         return self.commands
@@ -170,6 +176,17 @@ class Core:
     def loops(self) -> dict[str, LoopEnd]:
         """How the last entry of every loop ended, by the id of its head."""
         return self.endings.last
+
+    def _spend(self, usage: list[Usage]) -> None:
+        total = self.spent
+        self.calls += len(usage)
+        self.spent = Usage(
+            "",
+            total.input_tokens + sum(call.input_tokens for call in usage),
+            total.output_tokens + sum(call.output_tokens for call in usage),
+            total.usd + sum(call.usd for call in usage),
+            total.duration + sum(call.duration for call in usage),
+        )
 
     def _mark(self, effect: Effect) -> None:
         if self.effects is not None:

@@ -30,9 +30,9 @@ YIELD_EVERY = 0.005
 
 
 class Recorder(Protocol):
-    """Makes a tick durable; None means that it already is."""
+    """Makes a tick durable, or the one it puts in its place; None means that it already is."""
 
-    def __call__(self, tick: ticks.AnyTick, /) -> Awaitable[None] | None: ...
+    def __call__(self, tick: ticks.AnyTick, /) -> tuple[ticks.AnyTick, Awaitable[None] | None]: ...
 
 
 class Runner:
@@ -182,8 +182,8 @@ class Runner:
 
     async def _journal(self, tick: ticks.AnyTick) -> None:
         """Record the tick and fold it in; what depends on it starts once it is durable."""
-        durable = self._record(tick)
-        commands = self.core.apply(tick)
+        recorded, durable = self._record(tick)
+        commands = self.core.apply(recorded)
         self._applied()
         if durable is not None:
             await durable

@@ -16,7 +16,7 @@ from rondel.engine.core import Core
 from rondel.engine.endings import LoopEnd
 from rondel.engine.frame import Emission, Frame
 from rondel.engine.message import Message
-from rondel.engine.protocols import Question, Verdict
+from rondel.engine.protocols import Question, Usage, Verdict
 from rondel.engine.step import Step
 from rondel.engine.transcript import EVERYTHING, Delivery, Transcript, View
 from rondel.graph.plan import Group, Plan, Scope
@@ -106,6 +106,8 @@ class Snapshot(msgspec.Struct, omit_defaults=True):
     started_at: float
     last_at: float
     idle: float
+    spent: Usage
+    calls: int
     step_count: int
     entry_count: int
     frames: list[_Frame]
@@ -138,6 +140,8 @@ def dump(core: Core) -> bytes:
             started_at=core.started_at,
             last_at=core.last_at,
             idle=core.idle,
+            spent=core.spent,
+            calls=core.calls,
             step_count=core.step_count,
             entry_count=core.entry_count,
             frames=[_dump_frame(frame) for frame in core.frames.values()],
@@ -246,6 +250,7 @@ class _Restoration:
         ):
             setattr(core, name, getattr(snapshot, name))
         core.questions.update(snapshot.questions)
+        core.spent, core.calls = snapshot.spent, snapshot.calls
         core.step_count = snapshot.step_count
         core.entry_count = snapshot.entry_count
         core.paused = snapshot.paused

@@ -202,6 +202,4 @@ def _kind(record: bytes) -> str | None:
     return kind if isinstance(kind, str) else None
 
 
-_KINDS = frozenset(
-    str(struct.__struct_config__.tag) for struct in AnyTick.__args__
-)
+_KINDS = frozenset(str(struct.__struct_config__.tag) for struct in AnyTick.__args__)

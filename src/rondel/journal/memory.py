@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from rondel.engine.ticks import AnyTick
-from rondel.errors import CallError, JournalError, LeaseLost, UnknownSession, WrongState
+from rondel.errors import JournalError, UnknownSession
+from rondel.journal.rules import check_deletable, check_fork, cursor, parse_cursor
 from rondel.journal.store import BATCH, ENDED, Lease, Letter, Page, SessionRow
 
 
@@ -21,8 +22,6 @@ class _Log:
     parent: _Log | None = None
     ticks: list[AnyTick] = field(default_factory=list)
     lease: Lease | None = None
-    driver: str | None = None
-    """Who acquired the session last, and so may append."""
     letters: dict[int, Letter] = field(default_factory=dict)
     snapshots: dict[int, bytes] = field(default_factory=dict)
 
@@ -54,7 +53,6 @@ class MemoryStore:
         log = self._logs[row.id] = _Log(row, self._created, parent)
         if owner is not None:
             log.lease = Lease(owner, now + ttl)
-            log.driver = owner
 
     def session(self, id: str) -> SessionRow | None:
         """The session's row, or None."""
@@ -119,8 +117,6 @@ class MemoryStore:
     ) -> None:
         """Add a tick; it is as durable as it gets at once."""
         log = self._logs.get(id) or self._log(id)
-        if log.lease is not None and log.lease.owner != log.driver:
-            raise LeaseLost(f"session {id!r} is driven by {log.lease.owner} now")
         log.ticks.append(tick)
         if status is not None:
             self.set_status(id, status, reason)
@@ -159,7 +155,6 @@ class MemoryStore:
         held = self.lease(id)
         if held is not None and held.owner != owner:
             return replace(held, granted=False)
-        log.driver = owner
         log.lease = Lease(owner, time.time() + ttl)
         return log.lease
 
@@ -175,7 +170,7 @@ class MemoryStore:
         """Give a lease back."""
         log = self._log(id)
         if log.lease is not None and log.lease.owner == owner:
-            log.lease = log.driver = None
+            log.lease = None
 
     def lease(self, id: str) -> Lease | None:
         """The lease that runs now, or None."""
@@ -201,8 +196,8 @@ class MemoryStore:
 
     def pending(self, ids: Iterable[str] | None = None) -> set[str]:
         """Which sessions, or which of these, have letters."""
-        wanted = self._logs if ids is None else [id for id in ids if id in self._logs]
-        return {id for id in wanted if self._logs[id].letters}
+        found = {log.row.id for log in self._logs.values() if log.letters}
+        return found if ids is None else found.intersection(ids)
 
     def changes(self) -> int:
         """Other processes cannot write here; this counts the letters posted."""
@@ -251,42 +246,3 @@ class MemoryJournal(MemoryStore):
         if id not in self._logs:
             self.create(SessionRow(id, "", {}))
         return self._logs[id]
-
-
-# Rules that all stores share
-
-
-def check_fork(row: SessionRow, parent_length: int) -> None:
-    """Refuse a past that the parent does not have."""
-    if row.parent is None:
-        if row.parent_length:
-            raise CallError(f"session {row.id!r} shares a past but names no parent")
-    elif not 0 <= row.parent_length <= parent_length:
-        raise CallError(
-            f"session {row.id!r} cannot share {row.parent_length} ticks of {row.parent!r}, "
-            f"which has {parent_length}"
-        )
-
-
-def check_deletable(id: str, fork: str | None, lease: Lease | None) -> None:
-    """Refuse to delete what somebody still needs."""
-    if fork is not None:
-        raise WrongState(f"session {id!r} cannot be deleted: its fork {fork!r} shares its past")
-    if lease is not None:
-        raise WrongState(f"session {id!r} cannot be deleted: {lease.owner} drives it")
-
-
-def cursor(created_at: float, order: int) -> str:
-    """Where a page of sessions ended."""
-    return f"{created_at!r}:{order}"
-
-
-def parse_cursor(text: str | None) -> tuple[float, int] | None:
-    """The place that a cursor names."""
-    if text is None:
-        return None
-    created_at, _, order = text.partition(":")
-    try:
-        return float(created_at), int(order)
-    except ValueError:
-        raise CallError(f"{text!r} is not the cursor of a page of sessions") from None

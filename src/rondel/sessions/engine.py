@@ -1,40 +1,59 @@
-"""The engine: starts sessions and keeps those that are under way in this process."""
+"""The engine: starts sessions, and drives those that are under way in this process."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
 from collections.abc import Sequence
 from typing import Any, Self
+from weakref import WeakSet, WeakValueDictionary
 
+from rondel.engine.binding import Binding
 from rondel.engine.protocols import Middleware
 from rondel.engine.registry import Registry
-from rondel.errors import CallError, UnknownSession
-from rondel.journal.memory import MemoryJournal
-from rondel.sessions.graph import Graph
+from rondel.errors import CallError, SessionBusy, UnknownSession
+from rondel.journal.memory import MemoryStore
+from rondel.journal.store import Page, SessionRow, Store
+from rondel.sessions.controls import AnyControl, to_letter
+from rondel.sessions.drive import Drive
+from rondel.sessions.fork import plan_fork
+from rondel.sessions.graph import Graph, as_graph
+from rondel.sessions.owner import is_gone, new_owner
 from rondel.sessions.records import Result
 from rondel.sessions.registry import default_registry
 from rondel.sessions.session import Session
+from rondel.sessions.stores import DEFAULT, Database, Durability, open_store
+from rondel.sessions.stream import Bell, Watcher
 
 Inputs = str | dict[str, Any] | None
 
+LEASE = 30.0
+"""Seconds after which a session is free again whose process does not renew its lease."""
+
+POLL = 0.2
+"""Seconds between looks for what other processes wrote."""
+
 
 class Engine:
-    """Runs graphs; `db=None` keeps everything in memory."""
+    """Runs graphs and keeps their sessions: in a SQLite file, or with `db=None` in memory."""
 
     def __init__(
         self,
-        db: None = None,
+        db: Database = DEFAULT,
         *,
+        durability: Durability = "normal",
         registry: Registry | None = None,
         middleware: Sequence[Middleware] = (),
     ) -> None:
-        if db is not None:
-            raise CallError("this version keeps sessions in memory only; use Engine(db=None)")
+        self.store: Store = open_store(db, durability)
         self.registry = registry or default_registry()
         self._middleware = tuple(middleware)
-        self._journal = MemoryJournal()
-        self._sessions: dict[str, Session] = {}
+        self._owner = new_owner()
+        self._driven: dict[str, Session] = {}
+        self._handles: WeakValueDictionary[str, Session] = WeakValueDictionary()
+        self._python_graphs: dict[str, Graph] = {}
+        self._poller: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -42,36 +61,179 @@ class Engine:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def start(self, graph: Graph, inputs: Inputs = None) -> Session:
-        """Start a session of the graph; plain text is `{"task": TEXT}`."""
-        session = Session(_new_id(), graph.bind(self.registry, self._middleware), self._journal)
-        self._sessions[session.id] = session
-        await session.start(as_inputs(inputs))
-        return session
+    # Sessions
 
-    async def run(self, graph: Graph, inputs: Inputs = None) -> Result:
+    async def start(self, graph: Graph | str | os.PathLike[str], inputs: Inputs = None) -> Session:
+        """Start a session of the graph; plain text is `{"task": TEXT}`."""
+        given = as_inputs(inputs)
+        graph = as_graph(graph)
+        self.bind(graph)
+        row = SessionRow(
+            id=_new_id(),
+            graph_id=graph.id,
+            document=graph.document,
+            includes=graph.includes,
+            inputs=given,
+            labels={"python": True} if graph.is_python else {},
+        )
+        return await self._begin(row, graph)
+
+    async def run(self, graph: Graph | str | os.PathLike[str], inputs: Inputs = None) -> Result:
         """Start a session and wait until it is over or needs somebody outside to go on."""
         session = await self.start(graph, inputs)
         return await session.settled()
 
     def get(self, id: str) -> Session:
         """The session of that id."""
-        try:
-            return self._sessions[id]
-        except KeyError:
-            raise UnknownSession(f"there is no session {id!r}") from None
+        session = self._handles.get(id)
+        if session is None:
+            if self.store.session(id) is None:
+                raise UnknownSession(f"there is no session {id!r}")
+            session = self._handles[id] = Session(id, self)
+        return session
+
+    async def resume(self, id: str, graph: Graph | None = None) -> Session:
+        """Go on with a session; one whose graph was written in Python needs that graph again."""
+        session = self.get(id)
+        if graph is not None:
+            session.use(graph)
+            self._python_graphs[id] = graph
+        await session.resume()
+        return session
+
+    def sessions(
+        self,
+        status: str | None = None,
+        graph_id: str | None = None,
+        before: str | None = None,
+        limit: int = 50,
+    ) -> Page:
+        """Sessions, newest first, a page at a time."""
+        return self.store.sessions(status, graph_id, before, limit)
+
+    async def fork(self, session: Session, at: str, changes: dict[str, Any]) -> Session:
+        """A new session that shares another's past up to an address."""
+        fork = plan_fork(session, at, changes)
+        row = SessionRow(
+            id=_new_id(),
+            graph_id=session.row.graph_id,
+            document=fork.graph.document,
+            includes=session.row.includes,
+            inputs=fork.inputs,
+            labels=session.row.labels,
+            parent=session.id if fork.length else None,
+            parent_length=fork.length,
+        )
+        child = await self._begin(row, fork.graph)
+        if fork.answer is not None:
+            await child.answer(fork.answer)
+        return child
 
     async def close(self) -> None:
-        """Let go of every session."""
-        for session in list(self._sessions.values()):
+        """Let go of every session; each goes on where it is when somebody resumes it."""
+        if self._poller is not None:
+            self._poller.cancel()
+            self._poller = None
+        for session in list(self._handles.values()):
             await session.close()
+        self.store.close()
+
+    # What sessions ask of their engine
+
+    def bind(self, graph: Graph) -> Binding:
+        """The graph with its working parts."""
+        return graph.bind(self.registry, self._middleware)
+
+    def graph_of(self, row: SessionRow) -> Graph:
+        """The copy of its graph that a session keeps."""
+        known = self._python_graphs.get(row.id)
+        if known is not None:
+            return known
+        if row.labels.get("python"):
+            raise CallError(
+                f"session {row.id} runs a graph written in Python; hand it over again: "
+                "engine.resume(id, graph)"
+            )
+        return Graph.from_document(row.document, includes=row.includes, registry=self.registry)
+
+    def is_driven_elsewhere(self, id: str) -> bool:
+        """Whether another living process drives the session."""
+        lease = self.store.lease(id)
+        return lease is not None and lease.owner != self._owner and not is_gone(lease.owner)
+
+    def take(self, session: Session) -> None:
+        """Become the one who drives the session."""
+        lease = self.store.acquire(session.id, self._owner, LEASE)
+        if not lease.granted and is_gone(lease.owner):
+            self.store.release(session.id, lease.owner)
+            lease = self.store.acquire(session.id, self._owner, LEASE)
+        if not lease.granted:
+            raise SessionBusy(f"session {session.id} is driven by another process ({lease.owner})")
+        self._driven[session.id] = session
+        self._watch()
+
+    def let_go(self, session: Session) -> None:
+        """Nobody here drives the session any more."""
+        if self._driven.pop(session.id, None) is not None:
+            self.store.release(session.id, self._owner)
+
+    def drive(self, id: str, binding: Binding, bell: Bell, watchers: WeakSet[Watcher]) -> Drive:
+        """The session's state, ready to go on."""
+        snapshots = not isinstance(self.store, MemoryStore)
+        return Drive(id, self.store, binding, bell, watchers, snapshots=snapshots)
+
+    async def post(self, id: str, control: AnyControl) -> None:
+        """Leave a control for the process that drives the session."""
+        self.store.post(id, to_letter(control))
+
+    # Inside
+
+    async def _begin(self, row: SessionRow, graph: Graph) -> Session:
+        created = self.store.create(row, self._owner, LEASE)
+        if created is not None:
+            await created
+        if graph.is_python:
+            self._python_graphs[row.id] = graph
+        session = Session(row.id, self, graph)
+        self._handles[row.id] = session
+        if row.parent is None:
+            await session.begin(row.inputs)
+        else:
+            await session.resume()
+        return session
+
+    def _watch(self) -> None:
+        """Look after leases and letters while anything is driven here."""
+        if isinstance(self.store, MemoryStore):
+            return
+        if self._poller is None or self._poller.done():
+            self._poller = asyncio.get_running_loop().create_task(self._poll())
+
+    async def _poll(self) -> None:
+        seen, renewed = self.store.changes(), 0.0
+        clock = asyncio.get_running_loop().time
+        while self._handles:
+            await asyncio.sleep(POLL)
+            if clock() - renewed > LEASE / 3:
+                renewed = clock()
+                for driven in self._driven:
+                    self.store.renew(driven, self._owner, LEASE)
+            now = self.store.changes()
+            if now != seen:
+                seen = now
+                await self._notice()
+
+    async def _notice(self) -> None:
+        letters = self.store.pending(self._driven)
+        for session in list(self._handles.values()):
+            await session.notice(letters=session.id in letters)
 
 
-def run(graph: Graph, inputs: Inputs = None) -> Result:
+def run(graph: Graph | str | os.PathLike[str], inputs: Inputs = None) -> Result:
     """Run a graph in memory and wait for its result: the blocking one-liner."""
 
     async def main() -> Result:
-        async with Engine() as engine:
+        async with Engine(db=None) as engine:
             return await engine.run(graph, inputs)
 
     return asyncio.run(main())

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar, overload
 
@@ -18,6 +19,7 @@ from rondel.graph.compile import compile_graph
 from rondel.graph.load import Loaded, from_document, load, loads
 from rondel.graph.plan import Plan
 from rondel.graph.spec import EdgeSpec, GraphSpec, NodeSpec
+from rondel.graph.vocabulary import Vocabulary
 from rondel.nodes.function import FunctionProcessor
 from rondel.sessions.registry import default_registry
 
@@ -46,6 +48,7 @@ class Graph:
         self._document: dict[str, Any] = {"version": 1, "graph": body}
         self._processors: dict[str, Processor] = {}
         self._conditions: dict[str, FunctionCondition] = {}
+        self._included: dict[str, Any] | None = None
         self._loaded: Loaded | None = None
         self._plan: Plan | None = None
         self._bindings: dict[tuple[int, ...], tuple[Registry, Binding]] = {}
@@ -73,11 +76,15 @@ class Graph:
         document: dict[str, Any],
         *,
         directory: str | os.PathLike[str] | None = None,
+        includes: Mapping[str, Any] | None = None,
         registry: Registry | None = None,
     ) -> Graph:
-        """The graph of a document that is parsed already; files it names are in `directory`."""
+        """The graph of a document that is parsed already.
+
+        Files it names are in `directory`, or have been read already into `includes`.
+        """
         known = registry or default_registry()
-        return cls._from_loaded(from_document(document, known, directory), known)
+        return cls._from_loaded(from_document(document, known, directory, includes=includes), known)
 
     @classmethod
     def _from_loaded(cls, loaded: Loaded, registry: Registry) -> Graph:
@@ -156,6 +163,29 @@ class Graph:
         return self._document
 
     @property
+    def includes(self) -> dict[str, Any]:
+        """The documents of the files that the graph names."""
+        return dict(self._load().includes)
+
+    @property
+    def is_python(self) -> bool:
+        """Whether parts of it are Python functions, which no document can hold."""
+        return bool(self._processors or self._conditions)
+
+    def with_node_changes(self, changes: dict[str, Any]) -> Graph:
+        """The same graph with other settings of its nodes: `{"Writer.config.role": ...}`."""
+        document = copy.deepcopy(self._document)
+        for path, value in changes.items():
+            _change_node(document["graph"]["nodes"], path, value)
+        changed = Graph(self.id, registry=self._registry)
+        changed._document = document
+        changed._processors = self._processors
+        changed._conditions = self._conditions
+        changed._included = self.includes
+        changed.plan()
+        return changed
+
+    @property
     def warnings(self) -> tuple[Problem, ...]:
         """What is odd about the graph but does not keep it from running."""
         return self._load().warnings
@@ -204,7 +234,8 @@ class Graph:
 
     def _load(self) -> Loaded:
         if self._loaded is None:
-            self._loaded = from_document(self._with_start(), _Authored(self._registry))
+            known: Vocabulary = _Authored(self._registry) if self.is_python else self._registry
+            self._loaded = from_document(self._with_start(), known, includes=self._included)
         return self._loaded
 
     def _with_start(self) -> dict[str, Any]:
@@ -242,6 +273,20 @@ class _Authored:
             return None
         model: type[BaseModel] | None = self._registry.config_model(kind, name)
         return model
+
+
+def _change_node(nodes: list[dict[str, Any]], path: str, value: Any) -> None:
+    named = [node for node in nodes if path.startswith(f"{node['id']}.")]
+    if not named:
+        names = ", ".join(str(node["id"]) for node in nodes)
+        raise CallError(f"nodes.{path} names no node; the nodes are {names}")
+    place = max(named, key=lambda node: len(str(node["id"])))
+    *around, last = path.removeprefix(f"{place['id']}.").split(".")
+    if (around or [last])[0] != "config":
+        raise CallError(f"a fork can change a node's config, not nodes.{path}")
+    for key in around:
+        place = place.setdefault(key, {})
+    place[last] = value
 
 
 def as_graph(graph: Graph | str | os.PathLike[str]) -> Graph:

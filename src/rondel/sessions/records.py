@@ -15,7 +15,7 @@ from rondel.engine.frame import Frame
 from rondel.engine.protocols import Usage
 from rondel.engine.step import Step
 from rondel.graph.plan import Plan
-from rondel.sessions.events import loop_face, message_face
+from rondel.sessions.events import Event, Narrator, loop_face, message_face
 
 
 class Record(msgspec.Struct):
@@ -89,7 +89,7 @@ class Result(Record):
     session_id: str = ""
 
 
-def result_of(session: str, core: Core, usage: UsageTotal) -> Result:
+def result_of(session: str, core: Core) -> Result:
     """The result of a session as its core stands."""
     produced = core.output
     data: dict[str, Any] = {}
@@ -100,11 +100,17 @@ def result_of(session: str, core: Core, usage: UsageTotal) -> Result:
         output=produced[-1].readable if produced else None,
         data=data,
         loops=[LoopResult(**loop_face(end), entries=end.entries) for end in core.loops.values()],
-        usage=usage,
+        usage=usage_of(core),
         reason=core.reason,
         message=core.message,
         session_id=session,
     )
+
+
+def usage_of(core: Core) -> UsageTotal:
+    """What the session has spent."""
+    spent = core.spent
+    return UsageTotal(spent.input_tokens, spent.output_tokens, spent.usd, core.calls)
 
 
 class StepLister:
@@ -149,6 +155,58 @@ class StepLister:
                 record.status = "suspended"
             case ticks.Answered():
                 record.status = "running"
+
+
+class RoundRecord(Record):
+    """One round of one entry of a loop."""
+
+    loop: str
+    address: str
+    round: int
+    score: float | None = None
+    delta: float | None = None
+    tokens: int = 0
+    usd: float = 0.0
+    duration: float = 0.0
+    exit_reason: str | None = None
+    """Why the loop ended, with its last round."""
+    best: bool = False
+
+
+class RoundLister:
+    """Folds a journal and keeps every round."""
+
+    def __init__(self, narrator: Narrator) -> None:
+        self._narrator = narrator
+        self._rounds: list[RoundRecord] = []
+        self._open: dict[str, tuple[RoundRecord, float]] = {}
+        self._entries: dict[str, list[RoundRecord]] = {}
+
+    def list(self, journal: Iterable[ticks.AnyTick]) -> list[RoundRecord]:
+        """All rounds of these ticks, in the order they began."""
+        for tick in journal:
+            for event in self._narrator.tell(tick):
+                self._note(event, tick.at)
+        return self._rounds
+
+    def _note(self, event: Event, at: float) -> None:
+        address, data = str(event.address), event.data
+        match event.event:
+            case "loop:round_started":
+                record = RoundRecord(data["loop"], address, data["round"])
+                self._rounds.append(record)
+                self._open[address] = (record, at)
+                self._entries.setdefault(address.rpartition("[")[0], []).append(record)
+            case "loop:round_completed":
+                record, began = self._open.pop(address)
+                record.score, record.delta = data["score"], data["delta"]
+                record.tokens, record.usd = data["tokens"], data["usd"]
+                record.duration = at - began
+            case "loop:exited":
+                for record in self._entries.pop(address, []):
+                    record.best = record.round == data["best_round"]
+                    if record.round == data["rounds"]:
+                        record.exit_reason = data["exit_reason"]
 
 
 def _logical_place(step: Step) -> tuple[int, ...]:

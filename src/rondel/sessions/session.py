@@ -3,36 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from rondel.engine import ticks
-from rondel.engine.binding import Binding
-from rondel.engine.core import Core
-from rondel.engine.protocols import Journal
-from rondel.engine.runner import Runner
-from rondel.engine.step import Step
-from rondel.errors import CallError, Disconnected, WrongState
+from rondel.engine.core import ENDED, Core
+from rondel.errors import CallError, Disconnected, UnknownSession
+from rondel.journal.store import SessionRow
+from rondel.sessions.controls import Answer, AnyControl, Pause, Resume, Signal, Stop, Unlock
+from rondel.sessions.drive import Drive
 from rondel.sessions.events import Event, Narrator
-from rondel.sessions.records import Result, StepLister, StepRecord, UsageTotal, result_of
+from rondel.sessions.records import (
+    Result,
+    RoundLister,
+    RoundRecord,
+    StepLister,
+    StepRecord,
+    result_of,
+)
 from rondel.sessions.scores import score_in
 from rondel.sessions.stream import Bell, Watcher
 
+if TYPE_CHECKING:
+    from rondel.sessions.engine import Engine
+    from rondel.sessions.graph import Graph
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """A session at a glance, after so many ticks."""
+
+    result: Result
+    questions: dict[str, str]
+    length: int = -1
+
+    @classmethod
+    def of(cls, id: str, core: Core) -> Rest:
+        """As a core stands."""
+        asking = {core.steps[n].node.id: q.description for n, q in core.questions.items()}
+        return cls(result_of(id, core), asking)
+
 
 class Session:
-    """A session under way or over: its state, its events, and its controls."""
+    """A session: its state, its events, its past, and its controls.
 
-    def __init__(self, id: str, binding: Binding, journal: Journal) -> None:
+    While nothing is under way in it, it holds no task and none of its state: that is in the store.
+    """
+
+    def __init__(self, id: str, engine: Engine, graph: Graph | None = None) -> None:
         self.id = id
-        self._plan = binding.plan
-        self._journal = journal
-        self._core = Core(self._plan, measure=score_in)
-        self._length = 0
-        self._usage = UsageTotal()
+        self._engine = engine
+        self._graph = graph
+        self._drive: Drive | None = None
         self._bell = Bell()
         self._watchers: WeakSet[Watcher] = WeakSet()
         self._closed = False
-        self._runner = Runner(id, self._core, binding, self._record, self._live)
+        self._error: BaseException | None = None
+        self._resting: Rest | None = None
 
     def __repr__(self) -> str:
         return f"<Session {self.id} {self.status}>"
@@ -42,27 +70,38 @@ class Session:
     @property
     def status(self) -> str:
         """One of the states of a session."""
-        return self._core.status
+        return self._drive.core.status if self._drive is not None else self.row.status
+
+    @property
+    def row(self) -> SessionRow:
+        """What the store knows of the session."""
+        row = self._engine.store.session(self.id)
+        if row is None:
+            raise UnknownSession(f"there is no session {self.id!r}")
+        return row
+
+    @property
+    def graph(self) -> Graph:
+        """The session's own copy of its graph."""
+        if self._graph is None:
+            self._graph = self._engine.graph_of(self.row)
+        return self._graph
 
     @property
     def questions(self) -> dict[str, str]:
         """The open questions, oldest first: the asking node's id and what it asks."""
-        steps = self._core.steps
-        return {
-            steps[number].node.id: question.description
-            for number, question in self._core.questions.items()
-        }
+        return self._rest().questions
 
     async def result(self) -> Result:
         """Wait until the session is over, and say what became of it."""
-        while not self._core.ended:
+        while self.status not in ENDED:
             self._check_alive()
             await self._bell.wait()
         return self.snapshot()
 
     async def settled(self) -> Result:
         """Wait until the session is over or needs somebody outside to go on."""
-        while self._core.status in ("pending", "running") or self._runner.driving:
+        while self._drive is not None:
             self._check_alive()
             await self._bell.wait()
         self._check_alive()
@@ -70,13 +109,13 @@ class Session:
 
     def snapshot(self) -> Result:
         """What the session has come to so far."""
-        return result_of(self.id, self._core, self._usage)
+        return self._rest().result
 
     def events(self, after: int = 0, *, debug: bool = False) -> AsyncIterator[Event]:
         """Every durable event after number `after`, live ones from now on, until the end."""
         watcher = Watcher(
-            Narrator(self.id, self._plan, debug),
-            lambda start: self._journal.read(self.id, start),
+            Narrator(self.id, self.graph.plan(), debug),
+            lambda start: self._engine.store.read(self.id, start, start + 1000),
             self._bell,
             after,
             self._check_alive,
@@ -86,98 +125,142 @@ class Session:
 
     def steps(self) -> list[StepRecord]:
         """Every step with what it saw and produced, in logical order."""
-        return StepLister(self._plan).list(self._journal.read(self.id, 0))
+        return StepLister(self.graph.plan()).list(self.journal())
+
+    def rounds(self) -> list[RoundRecord]:
+        """Every round of every loop, with its score, cost and duration."""
+        return RoundLister(Narrator(self.id, self.graph.plan())).list(self.journal())
 
     def journal(self) -> Sequence[ticks.AnyTick]:
         """Everything that happened, as it was recorded."""
-        return self._journal.read(self.id, 0)
+        return self._engine.store.read(self.id, 0)
 
     # Controls
 
-    async def start(self, inputs: dict[str, Any]) -> None:
-        """Begin; the first step starts as soon as the loop gets to it."""
-        await self._control(lambda now: ticks.Started(now, inputs))
-
     async def answer(self, text: Any, node: str | None = None, by: str = "") -> None:
         """Answer the oldest open question, or that of a node."""
-        await self._control(lambda now: ticks.Answered(now, self._asked(node), text, by))
+        await self.control(Answer(by, text, node))
 
     async def pause(self, by: str = "") -> None:
         """Start no further step; steps under way finish."""
-
-        def make(now: float) -> ticks.Paused | None:
-            self._demand_alive("paused")
-            return None if self.status == "paused" else ticks.Paused(now, by)
-
-        await self._control(make)
+        await self.control(Pause(by))
 
     async def resume(self, by: str = "") -> None:
-        """Go on after a pause."""
-
-        def make(now: float) -> ticks.Resumed | None:
-            self._demand_alive("resumed")
-            return ticks.Resumed(now, by) if self.status == "paused" else None
-
-        await self._control(make)
+        """Go on after a pause, or after the process that drove the session is gone."""
+        await self.control(Resume(by))
 
     async def stop(self, by: str = "") -> None:
         """End the session; steps under way are cancelled."""
+        await self.control(Stop(by))
 
-        def make(now: float) -> ticks.Stopped | None:
-            if self.status == "cancelled":
-                return None
-            self._demand_alive("stopped")
-            return ticks.Stopped(now, by)
+    async def signal(self, name: str, data: Any = None, by: str = "") -> None:
+        """Tell the session something that later steps can read (`ctx.signals`)."""
+        await self.control(Signal(by, name, data))
 
-        await self._control(make)
+    async def unlock(
+        self, risk_justification: str = "", safety_checks: Sequence[bool] = (), by: str = ""
+    ) -> None:
+        """Open a lock: with a justification, or with exactly three checks made."""
+        await self.control(Unlock(by, risk_justification, list(safety_checks)))
+
+    async def fork(self, at: str, changes: dict[str, Any] | None = None) -> Session:
+        """A new session that shares this one's past up to an address."""
+        return await self._engine.fork(self, at, changes or {})
+
+    async def control(self, control: AnyControl) -> None:
+        """Do it here, or leave it for the process that drives the session."""
+        self._check_alive()
+        if self._drive is None and self._engine.is_driven_elsewhere(self.id):
+            await self._engine.post(self.id, control)
+            return
+        drive = self._open()
+        if drive.driving and isinstance(control, Resume) and drive.core.status == "running":
+            return
+        try:
+            await drive.control(control)
+        finally:
+            self._keep_driving(drive)
+
+    def use(self, graph: Graph) -> None:
+        """Take a graph written in Python over again; one of another structure is refused."""
+        if graph.document != self.row.document:
+            raise CallError(
+                f"this graph is not the one of session {self.id}: its structure differs"
+            )
+        self._graph = graph
+
+    # The engine's side
+
+    async def begin(self, inputs: dict[str, Any]) -> None:
+        """Start; the first step runs as soon as the event loop gets to it."""
+        drive = self._open()
+        await drive.begin(inputs)
+        self._keep_driving(drive)
+
+    @property
+    def drive(self) -> Drive | None:
+        """The session as this process drives it, if it does."""
+        return self._drive
+
+    async def notice(self, *, letters: bool) -> None:
+        """Another process wrote to the store: it may be about this session."""
+        if letters and self._drive is not None:
+            drive = self._drive
+            await drive.read_letters()
+            self._keep_driving(drive)
+        self._bell.ring()
 
     async def close(self) -> None:
         """Let go of the session; it is not over, only nobody drives it here any more."""
         self._closed = True
-        await self._runner.close()
+        drive, self._drive = self._drive, None
+        if drive is not None:
+            await drive.close()
+            self._engine.let_go(self)
         self._bell.ring()
 
-    # Inside
+    def _open(self) -> Drive:
+        if self._drive is None:
+            self._engine.take(self)
+            binding = self._engine.bind(self.graph)
+            try:
+                self._drive = self._engine.drive(self.id, binding, self._bell, self._watchers)
+            except BaseException:
+                self._engine.let_go(self)
+                raise
+        return self._drive
 
-    async def _control(self, make: Any) -> None:
-        if self._closed:
-            raise Disconnected(f"the engine of session {self.id} is closed")
-        await self._runner.control(make)
-        self._runner.drive().add_done_callback(lambda _: self._bell.ring())
+    def _keep_driving(self, drive: Drive) -> None:
+        drive.when_idle(lambda: self._park(drive))
         self._bell.ring()
 
-    def _record(self, tick: ticks.AnyTick) -> Any:
-        durable = self._journal.append(self.id, tick)
-        self._length += 1
-        usage = getattr(tick, "usage", None)
-        if usage:
-            self._usage.add(usage)
-        self._bell.ring()
-        return durable
-
-    def _live(self, step: Step, event: str, data: dict[str, Any]) -> None:
-        if not self._watchers:
-            return
-        face = Narrator.live(self.id, step, event, data)
-        for watcher in self._watchers:
-            watcher.hear(self._length, face)
+    def _park(self, drive: Drive) -> None:
+        """Nothing is under way any more: give everything back but the id."""
+        if self._drive is drive and not drive.driving:
+            try:
+                drive.raise_if_broken()
+            except BaseException as error:  # whoever waits for the session gets it
+                self._error = error
+            self._resting = replace(Rest.of(self.id, drive.core), length=drive.length)
+            self._drive = None
+            self._engine.let_go(self)
         self._bell.ring()
 
-    def _asked(self, node: str | None) -> int:
-        core = self._core
-        for number in core.questions:
-            if node is None or node in (core.steps[number].node.id, core.steps[number].node.name):
-                return number
-        if node is not None and self._plan.node(node) is None:
-            raise CallError(f"session {self.id} has no node {node!r}")
-        who = f" of node {node!r}" if node is not None else ""
-        raise WrongState(f"session {self.id} is {self.status}: no open question{who} to answer")
-
-    def _demand_alive(self, what: str) -> None:
-        if self._core.ended:
-            raise WrongState(f"session {self.id} is {self.status}; it cannot be {what} any more")
+    def _rest(self) -> Rest:
+        """What a glance at the session shows: live, as it was when it came to rest, or folded."""
+        if self._drive is not None:
+            return Rest.of(self.id, self._drive.core)
+        row = self.row
+        if self._resting is None or self._resting.length != row.length:
+            core = Core(self.graph.plan(), measure=score_in)
+            for batch in self._engine.store.scan(self.id):
+                for tick in batch:
+                    core.apply(tick)
+            self._resting = replace(Rest.of(self.id, core), length=row.length)
+        return self._resting
 
     def _check_alive(self) -> None:
         if self._closed:
-            raise Disconnected(f"the engine of session {self.id} was closed")
-        self._runner.raise_if_broken()
+            raise Disconnected(f"the engine of session {self.id} is closed")
+        if self._error is not None:
+            raise self._error

@@ -11,15 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondel import Context, Graph, Message
-from tests.unit.sessions.playing import Played, chain, play, saying
+from rondel import Context, Engine, Graph, Message
+from tests.unit.sessions.playing import Played, chain, limited, play, saying
 
 
-def remembering(window: int, rounds: int, **edge: Any) -> Graph:
+def remembering(
+    window: int, rounds: int, keeper: Any = None, start: str = "head", **edge: Any
+) -> Graph:
     """head (says `r<round>`) -> keeper (window) -> head, `rounds` times."""
-    graph = saying(Graph("g", start="head", end="out"), "out")
+    graph = saying(Graph("g", start=start, end="out"), "out")
     graph.node(id="head")(lambda inp: f"r{inp.round}")
-    graph.node(id="keeper", context_window=window)(lambda inp: f"k{inp.round}")
+    keeps = keeper or (lambda inp: f"k{inp.round}")
+    graph.node(id="keeper", context_window=window)(keeps)
     graph.edge("head", "keeper", **edge)
     graph.edge("keeper", "head")
     graph.edge("keeper", "out", label="limit")
@@ -76,11 +79,10 @@ def test_a_window_retains_the_newest_n_and_then_its_own_answer(window: int, roun
 
 def keeping(window: int, **second: Any) -> Graph:
     """s keeps its message at the keeper, which then runs three rounds."""
-    graph = remembering(window, 3, **second)
+    graph = remembering(window, 3, start="s", **second)
     graph.add("s", "literal", {"content": "rule"})
     graph.edge("s", "head")
     graph.edge("s", "keeper", trigger=False, keep_message=True)
-    graph._body["start"] = "s"
     return graph
 
 
@@ -157,14 +159,7 @@ def test_messages_are_a_view_that_later_rounds_do_not_change() -> None:
     for window in (-1, 0, 2):
         held.clear()
         copies.clear()
-        graph = saying(Graph("g", start="head", end="out"), "out")
-        graph.node(id="head")(lambda inp: f"r{inp.round}")
-        graph.node(id="keeper", context_window=window)(keeps)
-        graph.edge("head", "keeper")
-        graph.edge("keeper", "head")
-        graph.edge("keeper", "out", label="limit")
-        graph.loop("head", max_rounds=5)
-        play(graph)
+        play(remembering(window, 5, keeps))
         assert len(held) == 5
         assert [[message.text for message in view] for view in held] == copies
         assert [len(view) for view in held] == [len(copy) for copy in copies]
@@ -193,14 +188,7 @@ def test_a_view_is_a_sequence_like_any_other() -> None:
         return f"k{inp.round}"
 
     for window in (-1, 3):
-        graph = saying(Graph("g", start="head", end="out"), "out")
-        graph.node(id="head")(lambda inp: f"r{inp.round}")
-        graph.node(keeper, **{}) if False else graph.node(id="keeper", context_window=window)(keeper)
-        graph.edge("head", "keeper")
-        graph.edge("keeper", "head")
-        graph.edge("keeper", "out", label="limit")
-        graph.loop("head", max_rounds=4)
-        assert play(graph).result.status == "completed"
+        assert play(remembering(window, 4, keeper)).result.status == "completed"
     assert checked == [1, 3, 5, 7, 1, 3, 5, 5]
 
 
@@ -211,11 +199,7 @@ def test_new_messages_are_those_of_this_execution_only() -> None:
         fresh.append(([m.text for m in inp.new_messages], inp.text))
         return "k"
 
-    graph = remembering(-1, 3)
-    graph._processors.pop("keeper")
-    graph._body["nodes"] = [n for n in graph._body["nodes"] if n["id"] != "keeper"]
-    graph.node(id="keeper", context_window=-1)(keeper)
-    play(graph)
+    play(remembering(-1, 3, keeper))
     assert fresh == [(["r1"], "r1"), (["r2"], "r2"), (["r3"], "r3")]
 
 
@@ -279,19 +263,25 @@ def test_data_is_what_the_messages_say_however_long_the_past(
 
 
 def test_the_data_of_a_long_context_costs_no_more_each_round() -> None:
-    """A thousand rounds with everything remembered: quadratic work would take minutes."""
+    """Five thousand rounds with everything remembered: quadratic work would take minutes."""
+    counted = []
     graph = saying(Graph("g", start="head", end="out"), "out")
 
     @graph.node(context_window=-1)
     def head(inp: Context) -> dict[str, int]:
-        return {"n": inp.data.get("n", 0) + 1}
+        counted.append(inp.data.get("n", 0) + 1)
+        return {"n": counted[-1]}
 
     graph.edge("head", "head")
     graph.edge("head", "out", label="limit")
-    graph.loop("head", max_rounds=3000)
-    played = play(graph, seconds=30)
-    assert played.outputs("head")[-1] == [""]
-    assert played.steps[-2].outputs[0]["data"] == {"n": 3000}
+    graph.loop("head", max_rounds=5000)
+
+    async def main() -> None:
+        async with Engine(db=None) as engine:
+            assert (await engine.run(graph)).status == "completed"
+
+    limited(main())
+    assert counted == list(range(1, 5001))
 
 
 # Order

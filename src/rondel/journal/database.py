@@ -1,0 +1,193 @@
+"""The SQLite file: opening it, bringing it up to date, and what its errors mean."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import quote
+
+from rondel.errors import (
+    CallError,
+    JournalCorrupt,
+    JournalError,
+    JournalFull,
+    JournalLocked,
+    JournalNewer,
+    JournalUnwritable,
+)
+from rondel.journal import migrations
+
+APPLICATION = 0x524F4E44
+"""Says in the file's header that it is Rondel's ("ROND")."""
+
+SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL", "off": "OFF"}
+"""What each durability is in SQLite's words."""
+
+PATIENCE = 10.0
+"""Seconds to wait for another process that is writing."""
+
+_NAP = 0.002
+
+_ERRORS: dict[int, tuple[type[JournalError], str]] = {
+    sqlite3.SQLITE_FULL: (JournalFull, "the disk is full; free some space and open it again"),
+    sqlite3.SQLITE_BUSY: (JournalLocked, "another process keeps it locked; try again"),
+    sqlite3.SQLITE_LOCKED: (JournalLocked, "another process keeps it locked; try again"),
+    sqlite3.SQLITE_CORRUPT: (JournalCorrupt, "the file is damaged; restore it from a copy"),
+    sqlite3.SQLITE_NOTADB: (JournalCorrupt, "the file is not a database; choose another path"),
+    sqlite3.SQLITE_READONLY: (JournalUnwritable, "it is read-only; check its permissions"),
+    sqlite3.SQLITE_PERM: (JournalUnwritable, "access is denied; check its permissions"),
+    sqlite3.SQLITE_CANTOPEN: (
+        JournalUnwritable,
+        "it cannot be opened; check that its folder exists and can be written",
+    ),
+    sqlite3.SQLITE_IOERR: (JournalUnwritable, "the device failed"),
+}
+
+
+class Database:
+    """One SQLite file in WAL mode, and how to connect to it."""
+
+    def __init__(
+        self, path: str | os.PathLike[str], durability: str, patience: float = PATIENCE
+    ) -> None:
+        if durability not in SYNCHRONOUS:
+            known = ", ".join(SYNCHRONOUS)
+            raise CallError(f"durability is {durability!r}; it must be one of {known}")
+        self.path = Path(path).expanduser().absolute()
+        self.durability = durability
+        self.patience = patience
+
+    def open(self) -> sqlite3.Connection:
+        """A connection that may write, to a file that is there and up to date."""
+        self._make_file()
+        try:
+            db = self._connect("rw", timeout=0.0)
+            try:
+                self._identify(db)
+                self._use_wal(db)
+                db.execute(f"PRAGMA synchronous = {SYNCHRONOUS[self.durability]}")
+                self._migrate(db)
+            except BaseException:
+                db.close()
+                raise
+        except sqlite3.Error as error:
+            raise self.explain(error) from error
+        return db
+
+    def reader(self) -> sqlite3.Connection:
+        """A connection that only reads."""
+        db = self._connect("rw", timeout=self.patience)
+        db.execute("PRAGMA query_only = ON")
+        return db
+
+    def begin(self, db: sqlite3.Connection) -> None:
+        """Start a write transaction, waiting for other processes that are writing."""
+        self._patiently(db, "BEGIN IMMEDIATE")
+
+    def explain(self, error: sqlite3.Error) -> JournalError:
+        """What an error of SQLite means for the journal, in one sentence."""
+        code = getattr(error, "sqlite_errorcode", None)
+        kind, sentence = _ERRORS.get((code or 0) & 0xFF, (JournalError, ""))
+        detail = f"{sentence} ({error})" if sentence else str(error)
+        return kind(f"the journal {self.path} cannot be used: {detail}")
+
+    # Opening
+
+    def _make_file(self) -> None:
+        """An empty file for this user only, with its folders; an existing one is left alone.
+
+        It must not even be opened here: closing it again would drop the locks that other
+        connections of this process hold.
+        """
+        try:
+            missing = [folder for folder in self.path.parents if not folder.exists()]
+            for folder in reversed(missing):
+                folder.mkdir(mode=0o700, exist_ok=True)
+            flags = os.O_CREAT | os.O_EXCL | os.O_RDWR
+            with suppress(FileExistsError):
+                os.close(os.open(self.path, flags, 0o600))
+            if self.path.is_dir():
+                raise IsADirectoryError(None, "it is a folder")
+        except OSError as error:
+            raise JournalUnwritable(
+                f"the journal {self.path} cannot be used: {error.strerror or error}; "
+                "choose another path or check its permissions"
+            ) from error
+
+    def _connect(self, mode: str, timeout: float) -> sqlite3.Connection:
+        return sqlite3.connect(
+            f"file:{quote(str(self.path))}?mode={mode}",
+            uri=True,
+            timeout=timeout,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+
+    def _identify(self, db: sqlite3.Connection) -> None:
+        """Refuse what is not Rondel's or not yet known, before anything is changed."""
+        version = self._version(db)
+        if version > migrations.latest():
+            raise JournalNewer(
+                f"the journal {self.path} has schema version {version} and this version of "
+                f"Rondel knows up to {migrations.latest()}; a newer version wrote it, use that one"
+            )
+        (application,) = db.execute("PRAGMA application_id").fetchone()
+        (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if tables and application != APPLICATION:
+            raise JournalCorrupt(
+                f"the journal {self.path} cannot be used: it is another program's database; "
+                "choose another path"
+            )
+
+    def _use_wal(self, db: sqlite3.Connection) -> None:
+        (mode,) = self._patiently(db, "PRAGMA journal_mode = WAL").fetchone()
+        if mode != "wal":
+            raise JournalUnwritable(
+                f"the journal {self.path} cannot be used: its file system has no shared memory; "
+                "choose a path on a local disk"
+            )
+
+    def _migrate(self, db: sqlite3.Connection) -> None:
+        if self._version(db) == migrations.latest():
+            return
+        self.begin(db)
+        try:
+            for version in range(self._version(db) + 1, migrations.latest() + 1):
+                for statement in migrations.statements(version):
+                    db.execute(statement)
+            db.execute(f"PRAGMA application_id = {APPLICATION}")
+            db.execute(f"PRAGMA user_version = {migrations.latest()}")
+            db.execute("COMMIT")
+        except BaseException:
+            rollback(db)
+            raise
+
+    def _version(self, db: sqlite3.Connection) -> int:
+        (version,) = self._patiently(db, "PRAGMA user_version").fetchone()
+        return int(version)
+
+    def _patiently(self, db: sqlite3.Connection, statement: str) -> sqlite3.Cursor:
+        """Execute, again and again while another process holds the lock."""
+        deadline = time.monotonic() + self.patience
+        while True:
+            try:
+                return db.execute(statement)
+            except sqlite3.OperationalError as error:
+                if not is_busy(error) or time.monotonic() >= deadline:
+                    raise
+                time.sleep(_NAP)
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """Whether another process was in the way, so that trying again may help."""
+    return (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF == sqlite3.SQLITE_BUSY
+
+
+def rollback(db: sqlite3.Connection) -> None:
+    """Undo the transaction, unless SQLite has done so itself."""
+    if db.in_transaction:
+        with suppress(sqlite3.Error):
+            db.execute("ROLLBACK")

@@ -1,0 +1,424 @@
+"""The store in a SQLite file: any number of processes, one driver for each session.
+
+Writing is in `writer`, reading ticks in `past`, the file itself in `database`; the schema with
+its reasons is in `migrations/`.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time as clock
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from hashlib import sha256
+from typing import Any
+
+from rondel.engine.ticks import AnyTick
+from rondel.errors import JournalError, UnknownSession, Unstorable
+from rondel.journal import past
+from rondel.journal.codec import decode_value, encode, encode_value
+from rondel.journal.crash import ARMED, crash_point
+from rondel.journal.database import PATIENCE, Database
+from rondel.journal.readers import Readers
+from rondel.journal.rules import check_deletable, check_fork, cursor, parse_cursor
+from rondel.journal.store import BATCH, ENDED, Durable, Lease, Letter, Page, SessionRow
+from rondel.journal.writer import Head, Write, Writer
+
+LARGEST = 500_000_000
+"""Bytes that one record may have; SQLite takes a little less than a billion."""
+
+_ROWS = """
+SELECT s.key, s.id, s.graph_id, s.graph, s.inputs, s.labels, s.status, s.reason,
+       s.created_at, s.updated_at, p.id, s.parent_length, h.length
+FROM session s JOIN extent h ON h.session = s.key LEFT JOIN session p ON p.key = s.parent
+"""
+
+_KEY = "(SELECT key FROM session WHERE id = ?)"
+
+_DELETE_TICKS = """
+DELETE FROM tick WHERE seq IN (
+    WITH RECURSIVE past (seq) AS (
+        SELECT last FROM extent WHERE session = ?
+        UNION ALL
+        SELECT tick.prev FROM past JOIN tick ON tick.seq = past.seq
+    )
+    SELECT seq FROM past
+)
+"""
+
+
+class SqliteStore:
+    """Sessions in one file; `durability` is `full`, `normal` or `off`."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        durability: str = "normal",
+        *,
+        patience: float = PATIENCE,
+    ) -> None:
+        database = Database(path, durability, patience)
+        self.path = database.path
+        self._writer = Writer(database)
+        self._readers = Readers(database)
+        self._heads: dict[str, Head] = {}
+
+    # Sessions
+
+    def create(self, row: SessionRow, owner: str | None = None, ttl: float = 0.0) -> Durable:
+        """Add a session, and lease it to `owner`."""
+        document = encode_value(row.document, f"the graph of session {row.id!r}")
+        includes = encode_value(row.includes, f"the files of session {row.id!r}")
+        inputs = encode_value(row.inputs, f"the inputs of session {row.id!r}")
+        labels = encode_value(row.labels, f"the labels of session {row.id!r}")
+        head = Head(row.id)
+        head.owner = owner
+
+        def insert(db: sqlite3.Connection) -> None:
+            if db.execute("SELECT 1 FROM session WHERE id = ?", (row.id,)).fetchone():
+                raise JournalError(f"there is a session {row.id!r} already")
+            parent = _parent_key(db, row)
+            now = clock.time()
+            made = row.created_at or now
+            graph = _graph_key(db, document, includes)
+            fields = (row.id, graph, row.graph_id, inputs, labels, row.status, row.reason)
+            times = (made, row.updated_at or made)
+            key = db.execute(
+                "INSERT INTO session (id, graph, graph_id, inputs, labels, status, reason, "
+                "created_at, updated_at, parent, parent_length) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+                (*fields, *times, parent, row.parent_length),
+            ).lastrowid
+            until = None if owner is None else now + ttl
+            db.execute(
+                "INSERT INTO head (session, length, owner, until) VALUES (?, ?, ?, ?)",
+                (key, row.parent_length, owner, until),
+            )
+            head.key = key or 0
+            head.length = row.parent_length
+
+        if row.id not in self._heads or not self._heads[row.id].key:
+            self._heads[row.id] = head
+        return self._writer.submit(Write(head, None, insert))
+
+    def session(self, id: str) -> SessionRow | None:
+        """The session's row, or None."""
+        with self._readers.snapshot() as db:
+            row = db.execute(f"{_ROWS} WHERE s.id = ?", (id,)).fetchone()
+            return None if row is None else _row(db, row, {})
+
+    def sessions(
+        self,
+        status: str | None = None,
+        graph_id: str | None = None,
+        before: str | None = None,
+        limit: int = 50,
+    ) -> Page:
+        """Sessions, newest first."""
+        edge = parse_cursor(before)
+        wanted: list[tuple[str, Sequence[Any]]] = [
+            ("s.status = ?", (status,)),
+            ("s.graph_id = ?", (graph_id,)),
+            ("(s.created_at, s.key) < (?, ?)", edge or (None,)),
+        ]
+        rules = [(rule, values) for rule, values in wanted if values[0] is not None]
+        where = "WHERE " + " AND ".join(rule for rule, _ in rules) if rules else ""
+        values = [value for _, given in rules for value in given]
+        with self._readers.snapshot() as db:
+            found = db.execute(
+                f"{_ROWS} {where} ORDER BY s.created_at DESC, s.key DESC LIMIT ?",
+                (*values, limit + 1),
+            ).fetchall()
+            graphs: dict[int, tuple[Any, Any]] = {}
+            rows = [_row(db, row, graphs) for row in found[:limit]]
+        more = len(found) > limit and rows
+        return Page(rows, cursor(rows[-1].created_at, found[limit - 1][0]) if more else None)
+
+    def set_status(self, id: str, status: str, reason: str = "") -> Durable:
+        """Change the status without a tick."""
+        head = self._head(id)
+        return self._writer.submit(Write(head, None, _changes(head, status, reason, None)))
+
+    def delete(self, id: str) -> None:
+        """Forget a session that nobody drives and whose past no fork shares."""
+
+        def job(db: sqlite3.Connection) -> None:
+            key = _key(db, id)
+            fork = db.execute("SELECT id FROM session WHERE parent = ?", (key,)).fetchone()
+            check_deletable(id, fork[0] if fork else None, _running_lease(db, id))
+            (graph,) = db.execute("SELECT graph FROM session WHERE key = ?", (key,)).fetchone()
+            db.execute(_DELETE_TICKS, (key,))
+            for table in ("letter", "snapshot", "head"):
+                db.execute(f"DELETE FROM {table} WHERE session = ?", (key,))  # noqa: S608
+            db.execute("DELETE FROM session WHERE key = ?", (key,))
+            db.execute(
+                "DELETE FROM graph WHERE key = ? "
+                "AND NOT EXISTS (SELECT 1 FROM session WHERE graph = graph.key)",
+                (graph,),
+            )
+
+        self._writer.run(job)
+        self._heads.pop(id, None)
+
+    def ended_before(self, time: float, limit: int = 1000) -> list[str]:
+        """Sessions that ended before then and whose past no fork shares, oldest first."""
+        places = ", ".join("?" * len(ENDED))
+        with self._readers.snapshot() as db:
+            rows = db.execute(
+                f"SELECT id FROM session s WHERE status IN ({places}) AND updated_at < ? "  # noqa: S608
+                "AND NOT EXISTS (SELECT 1 FROM session WHERE parent = s.key) "
+                "ORDER BY updated_at LIMIT ?",
+                (*ENDED, time, limit),
+            )
+            return [found for (found,) in rows]
+
+    # Ticks
+
+    def append(
+        self,
+        id: str,
+        tick: AnyTick,
+        status: str | None = None,
+        reason: str = "",
+        letter: int | None = None,
+    ) -> Durable:
+        """Add a tick, and with it a new status and the end of the letter that it answers."""
+        if ARMED:
+            crash_point("before_append")
+        record = encode(tick)
+        if len(record) > LARGEST:
+            raise Unstorable(f"a tick of session {id!r} has {len(record):,} bytes; store a file")
+        head = self._heads.get(id)
+        if head is None or head.error is not None:
+            head = self._head(id)
+        also = None
+        if status is not None or letter is not None:
+            also = _changes(head, status, reason, letter)
+        durable = self._writer.submit(Write(head, record, also))
+        if ARMED:
+            crash_point("after_append")
+        return durable
+
+    def extend(self, id: str, ticks: Iterable[AnyTick]) -> None:
+        """Add many ticks at once; all are durable on return, or none."""
+        head = self._head(id)
+        self._writer.submit_all([Write(head, encode(tick), None) for tick in ticks])
+
+    def read(self, id: str, start: int, stop: int | None = None) -> Sequence[AnyTick]:
+        """The ticks from the `start`-th on, the shared past of a fork included."""
+        with self._readers.snapshot() as db:
+            return past.read_ticks(db, id, start, stop)
+
+    def scan(self, id: str, start: int = 0) -> Iterator[Sequence[AnyTick]]:
+        """The same in batches, for sessions of any length."""
+        while batch := self.read(id, start, start + BATCH):
+            yield batch
+            start += len(batch)
+
+    # Who drives a session
+
+    def acquire(self, id: str, owner: str, ttl: float) -> Lease:
+        """Lease the session, unless another's lease runs."""
+
+        def job(db: sqlite3.Connection) -> tuple[Lease, Head]:
+            head = Head(id, _key(db, id))
+            held = _running_lease(db, id)
+            if held is not None and held.owner != owner:
+                return Lease(held.owner, held.until, granted=False), head
+            head.length, head.last = db.execute(
+                "SELECT length, last FROM extent WHERE session = ?", (head.key,)
+            ).fetchone()
+            head.owner = owner
+            lease = Lease(owner, clock.time() + ttl)
+            db.execute(
+                "UPDATE head SET owner = ?, until = ? WHERE session = ?",
+                (owner, lease.until, head.key),
+            )
+            return lease, head
+
+        lease, head = self._writer.run(job, must_last=False)
+        if lease.granted:
+            self._heads[id] = head
+        return lease
+
+    def renew(self, id: str, owner: str, ttl: float) -> bool:
+        """Prolong a lease; False if it is not this owner's any more."""
+        statement = f"UPDATE head SET until = ? WHERE session = {_KEY} AND owner = ?"  # noqa: S608
+        values = (clock.time() + ttl, id, owner)
+        return self._writer.run(
+            lambda db: db.execute(statement, values).rowcount == 1, must_last=False
+        )
+
+    def release(self, id: str, owner: str) -> None:
+        """Give a lease back; nothing happens if it is not this owner's."""
+        statement = (
+            "UPDATE head SET owner = NULL, until = NULL "  # noqa: S608
+            f"WHERE session = {_KEY} AND owner = ?"
+        )
+        self._writer.run(lambda db: db.execute(statement, (id, owner)), must_last=False)
+        head = self._heads.get(id)
+        if head is not None and head.owner == owner:
+            del self._heads[id]
+
+    def lease(self, id: str) -> Lease | None:
+        """The lease that runs now, or None."""
+        with self._readers.snapshot() as db:
+            _key(db, id)
+            return _running_lease(db, id)
+
+    # Letters
+
+    def post(self, id: str, control: bytes) -> int:
+        """Leave a control for whoever drives the session."""
+
+        def job(db: sqlite3.Connection) -> int:
+            letter = db.execute(
+                "INSERT INTO letter (session, control, posted_at) VALUES (?, ?, ?)",
+                (_key(db, id), control, clock.time()),
+            )
+            return letter.lastrowid or 0
+
+        return self._writer.run(job)
+
+    def letters(self, id: str) -> list[Letter]:
+        """The letters not yet answered, oldest first."""
+        with self._readers.snapshot() as db:
+            rows = db.execute(
+                "SELECT number, control, posted_at FROM letter WHERE session = ? ORDER BY number",
+                (_key(db, id),),
+            )
+            return [Letter(*row) for row in rows]
+
+    def discard(self, id: str, letter: int) -> None:
+        """Remove a letter that changes nothing."""
+        statement = f"DELETE FROM letter WHERE session = {_KEY} AND number = ?"  # noqa: S608
+        self._writer.run(lambda db: db.execute(statement, (id, letter)))
+
+    def pending(self, ids: Iterable[str] | None = None) -> set[str]:
+        """Which sessions, or which of these, have letters."""
+        with self._readers.snapshot() as db:
+            rows = db.execute(
+                "SELECT id FROM session WHERE key IN (SELECT session FROM letter)"
+            ).fetchall()
+        found = {with_letters for (with_letters,) in rows}
+        return found if ids is None else found.intersection(ids)
+
+    def changes(self) -> int:
+        """A number that changes when another process has written."""
+        return self._writer.changes()
+
+    # Snapshots
+
+    def save_snapshot(self, id: str, n: int, blob: bytes, keep: int | None = None) -> Durable:
+        """Keep what the first `n` ticks fold to."""
+        head = self._head(id)
+
+        def insert(db: sqlite3.Connection) -> None:
+            db.execute("INSERT OR REPLACE INTO snapshot VALUES (?, ?, ?)", (head.key, n, blob))
+            if keep is not None:
+                db.execute(
+                    "DELETE FROM snapshot WHERE session = ?1 AND n NOT IN "
+                    "(SELECT n FROM snapshot WHERE session = ?1 ORDER BY n DESC LIMIT ?2)",
+                    (head.key, keep),
+                )
+
+        return self._writer.submit(Write(head, None, insert))
+
+    def latest_snapshot(self, id: str, at_most: int | None = None) -> tuple[int, bytes] | None:
+        """The newest snapshot of at most that many ticks, from the shared past too."""
+        with self._readers.snapshot() as db:
+            return next(past.snapshots(db, id, at_most), None)
+
+    # The store itself
+
+    def close(self) -> None:
+        """Make everything durable and let go of the file."""
+        self._readers.close()
+        self._writer.close()
+
+    def _head(self, id: str) -> Head:
+        head = self._heads.get(id)
+        if head is not None and head.error is not None:
+            if head.key:
+                raise type(head.error)(str(head.error))
+            del self._heads[id]
+            head = None
+        if head is None:
+            with self._readers.snapshot() as db:
+                row = db.execute(
+                    "SELECT key, length, last FROM session JOIN extent ON session = key WHERE id = ?",
+                    (id,),
+                ).fetchone()
+            if row is None:
+                raise UnknownSession(f"there is no session {id!r}")
+            head = self._heads.setdefault(id, Head(id, *row))
+        return head
+
+
+# Pieces of SQL
+
+
+def _key(db: sqlite3.Connection, id: str) -> int:
+    row = db.execute("SELECT key FROM session WHERE id = ?", (id,)).fetchone()
+    if row is None:
+        raise UnknownSession(f"there is no session {id!r}")
+    return int(row[0])
+
+
+def _parent_key(db: sqlite3.Connection, row: SessionRow) -> int | None:
+    if row.parent is None:
+        check_fork(row, 0)
+        return None
+    key = _key(db, row.parent)
+    (length,) = db.execute("SELECT length FROM extent WHERE session = ?", (key,)).fetchone()
+    check_fork(row, length)
+    return key
+
+
+def _graph_key(db: sqlite3.Connection, document: bytes, includes: bytes) -> int:
+    digest = sha256(document + b"\n" + includes).digest()
+    db.execute(
+        "INSERT OR IGNORE INTO graph (digest, document, includes) VALUES (?, ?, ?)",
+        (digest, document, includes),
+    )
+    (key,) = db.execute("SELECT key FROM graph WHERE digest = ?", (digest,)).fetchone()
+    return int(key)
+
+
+def _running_lease(db: sqlite3.Connection, id: str) -> Lease | None:
+    row = db.execute(
+        f"SELECT owner, until FROM head WHERE session = {_KEY} AND until > ?",  # noqa: S608
+        (id, clock.time()),
+    ).fetchone()
+    return None if row is None else Lease(*row)
+
+
+def _changes(
+    head: Head, status: str | None, reason: str, letter: int | None
+) -> Callable[[sqlite3.Connection], None]:
+    """What rides along with a tick."""
+
+    def change(db: sqlite3.Connection) -> None:
+        if status is not None:
+            db.execute(
+                "UPDATE session SET status = ?, reason = ?, updated_at = ? WHERE key = ?",
+                (status, reason, clock.time(), head.key),
+            )
+        if letter is not None:
+            db.execute("DELETE FROM letter WHERE number = ? AND session = ?", (letter, head.key))
+
+    return change
+
+
+def _row(
+    db: sqlite3.Connection, row: tuple[Any, ...], graphs: dict[int, tuple[Any, Any]]
+) -> SessionRow:
+    _, name, graph_id, graph, inputs, labels, *rest = row
+    if graph not in graphs:
+        document, includes = db.execute(
+            "SELECT document, includes FROM graph WHERE key = ?", (graph,)
+        ).fetchone()
+        graphs[graph] = decode_value(document), decode_value(includes)
+    document, includes = graphs[graph]
+    return SessionRow(
+        name, graph_id, document, includes, decode_value(inputs), decode_value(labels), *rest
+    )

@@ -1,0 +1,461 @@
+"""The one hand that writes to a SQLite journal: whatever is queued shares a commit.
+
+A lone session commits where it appends: handing over to a thread costs several times what the
+commit does. When several sessions append in the same turn of the event loop, the turn ends with
+one commit for all of them. On a disk where a commit takes long, and while another process holds
+the lock, a thread commits and the loop runs on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeVar
+
+from rondel.errors import JournalClosed, JournalError, LeaseLost, RondelError
+from rondel.journal.crash import ARMED, crash_point
+from rondel.journal.database import Database, is_busy, rollback
+from rondel.journal.store import Durable
+
+SLOW = 0.001
+"""Seconds of a commit above which it is left to the thread."""
+
+_SMOOTHING = 0.2
+
+_LONE = """
+INSERT INTO tick (seq, session, n, prev, record)
+SELECT ?1 + 1, session, ?3, ?1, ?5 FROM head
+WHERE session = ?2 AND owner IS ?4 AND (SELECT max(seq) FROM tick) = ?1
+"""
+_TAIL = "SELECT seq, session, n FROM tick ORDER BY seq DESC LIMIT 1"
+_SETTLE = "UPDATE head SET length = ?2 + 1, last = ?3 WHERE session = ?1 AND length <= ?2"
+_MOVE = "UPDATE head SET length = ?, last = ? WHERE session = ? AND length = ? AND owner IS ?"
+_INSERT = "INSERT INTO tick (seq, session, n, prev, record) VALUES (?, ?, ?, ?, ?)"
+
+T = TypeVar("T")
+Job = Callable[[sqlite3.Connection], T]
+
+
+class Head:
+    """Where a session's ticks end, as far as this process has written them."""
+
+    __slots__ = ("error", "id", "key", "last", "length", "owner")
+
+    def __init__(self, id: str, key: int = 0, length: int = 0, last: int | None = None) -> None:
+        self.id = id
+        self.key = key
+        self.length = length
+        self.last = last
+        self.owner: str | None = None
+        self.error: RondelError | None = None
+        """Why the session takes no more writes, until it is acquired again."""
+
+
+class Write:
+    """A tick, or another change of one session, on its way into the file."""
+
+    __slots__ = ("also", "error", "future", "head", "record")
+
+    def __init__(
+        self, head: Head, record: bytes | None, also: Callable[[sqlite3.Connection], None] | None
+    ) -> None:
+        self.head = head
+        self.record = record
+        self.also = also
+        self.future: asyncio.Future[None] | None = None
+        self.error: RondelError | None = None
+
+
+class Writer:
+    """Takes writes from any thread and any event loop, and keeps their order."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._db = database.open()
+        self._queue: deque[Write] = deque()
+        self._writing = threading.Lock()
+        self._stopped: RondelError | None = None
+        self._latest: Head | None = None
+        self._turn: asyncio.AbstractEventLoop | None = None
+        """The loop that will commit the queue at the end of its turn."""
+        self._pace = 0.0
+        """What a commit has taken of late."""
+        self._thread: threading.Thread | None = None
+        self._bell = threading.Event()
+        self._version = 0
+
+    # What the store asks for
+
+    def submit(self, write: Write) -> Durable:
+        """Write it in its turn; None if that has happened already."""
+        self._demand_open()
+        alone = self._latest is write.head and not self._queue
+        self._latest = write.head
+        loop = asyncio._get_running_loop()
+        if loop is None:
+            self._commit_here(write)
+            return None
+        if alone and self._pace < SLOW and self._commit_at_once(write):
+            return None
+        return self._enqueue(write, loop)
+
+    def submit_all(self, writes: list[Write]) -> None:
+        """Write them in one transaction, after what is queued."""
+        with self._writing:
+            self._flush()
+            self._commit(writes)
+        for write in writes:
+            if write.error is not None:
+                raise write.error
+
+    def run(self, job: Job[T], *, must_last: bool = True) -> T:
+        """Do the job in a transaction of its own, after what is queued.
+
+        What need not outlast a power cut is spared the wait for the disk.
+        """
+        relax = not must_last and self._database.durability == "full"
+        with self._writing:
+            self._flush()
+            self._demand_open()
+            db = self._db
+            try:
+                if relax:
+                    db.execute("PRAGMA synchronous = NORMAL")
+                self._database.begin(db)
+                result = job(db)
+                db.execute("COMMIT")
+            except sqlite3.Error as error:
+                raise self._explain(error) from error
+            finally:
+                rollback(db)
+                if relax:
+                    db.execute("PRAGMA synchronous = FULL")
+            return result
+
+    def changes(self) -> int:
+        """A number that changes when another connection has written."""
+        if self._stopped is None and self._writing.acquire(blocking=False):
+            try:
+                (self._version,) = self._db.execute("PRAGMA data_version").fetchone()
+            except sqlite3.Error as error:
+                raise self._explain(error) from error
+            finally:
+                self._writing.release()
+        return self._version
+
+    def close(self) -> None:
+        """Write what is queued and let go of the file."""
+        with self._writing:
+            if isinstance(self._stopped, JournalClosed):
+                return
+            failed = self._flush()
+            self._stopped = JournalClosed(f"the journal {self._database.path} is closed")
+            self._db.close()
+        self._bell.set()
+        if self._thread is not None:
+            self._thread.join()
+        if failed is not None:
+            raise failed
+
+    def _demand_open(self) -> None:
+        if self._stopped is not None:
+            raise type(self._stopped)(str(self._stopped))
+
+    # Where a write is committed
+
+    def _commit_here(self, write: Write) -> None:
+        """In this thread, which has no loop and can wait."""
+        with self._writing:
+            self._flush()
+            if not self._commit_lone(write):
+                self._commit([write])
+        if write.error is not None:
+            raise write.error
+
+    def _commit_at_once(self, write: Write) -> bool:
+        """In this turn, unless somebody is in the way."""
+        if not self._writing.acquire(blocking=False):
+            return False
+        try:
+            if self._queue:
+                return False
+            if not self._commit_lone(write) and not self._try_commit([write]):
+                return False
+        finally:
+            self._writing.release()
+        if write.error is not None:
+            raise write.error
+        return True
+
+    def _enqueue(self, write: Write, loop: asyncio.AbstractEventLoop) -> asyncio.Future[None]:
+        future = write.future = loop.create_future()
+        self._queue.append(write)
+        if self._pace >= SLOW:
+            self._ring()
+        elif self._turn is not loop:
+            self._turn = loop
+            loop.call_soon(self._end_turn)
+        return future
+
+    def _end_turn(self) -> None:
+        """At the end of a loop's turn: one commit for all who appended in it."""
+        self._turn = None
+        if not self._queue:
+            return
+        if not self._writing.acquire(blocking=False):
+            self._ring()
+            return
+        batch = self._take()
+        try:
+            done = self._try_commit(batch)
+            if not done:
+                self._queue.extendleft(reversed(batch))
+        finally:
+            self._writing.release()
+        if done:
+            self._wake(batch)
+        else:
+            self._ring()
+
+    def _ring(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(
+                target=self._work, name=f"rondel-journal-{id(self):x}", daemon=True
+            )
+            self._thread.start()
+        self._bell.set()
+
+    def _work(self) -> None:
+        while True:
+            self._bell.wait()
+            self._bell.clear()
+            with self._writing:
+                self._flush()
+                if isinstance(self._stopped, JournalClosed):
+                    return
+
+    # The commit; the caller holds `_writing`
+
+    def _take(self) -> list[Write]:
+        batch: list[Write] = []
+        while self._queue:
+            batch.append(self._queue.popleft())
+        return batch
+
+    def _flush(self) -> RondelError | None:
+        """Write all that is queued; an error, if some of it could not be."""
+        batch = self._take()
+        if not batch:
+            return None
+        self._commit(batch)
+        self._wake(batch)
+        return next((write.error for write in batch if write.error), None)
+
+    def _commit_lone(self, write: Write) -> bool:
+        """A tick that follows the very last one of the file: one statement, one page.
+
+        False if it does not, or not plainly; the general way then finds out why.
+        """
+        head, record = write.head, write.record
+        if head.last is None or record is None or write.also is not None:
+            return False
+        if head.error is not None or self._stopped is not None:
+            return False
+        if ARMED:
+            crash_point("before_commit")
+        began = time.perf_counter()
+        try:
+            values = (head.last, head.key, head.length, head.owner, record)
+            if self._db.execute(_LONE, values).rowcount != 1:
+                return False
+        except sqlite3.Error as error:
+            if is_busy(error):
+                return False
+            self._refuse([write], self._explain(error))
+            return True
+        self._pace += _SMOOTHING * (time.perf_counter() - began - self._pace)
+        if ARMED:
+            crash_point("after_commit")
+        head.length += 1
+        head.last += 1
+        return True
+
+    def _commit(self, batch: list[Write]) -> None:
+        """Write the batch, waiting for other processes; each write has its error or is durable."""
+        try:
+            self._demand_open()
+            self._database.begin(self._db)
+        except sqlite3.Error as error:
+            self._refuse(batch, self._explain(error))
+        except RondelError as error:
+            self._refuse(batch, error)
+        else:
+            self._finish(batch)
+
+    def _try_commit(self, batch: list[Write]) -> bool:
+        """The same without waiting; False if another process is writing."""
+        try:
+            self._demand_open()
+            self._db.execute("BEGIN IMMEDIATE")
+        except sqlite3.Error as error:
+            if is_busy(error):
+                return False
+            self._refuse(batch, self._explain(error))
+        except RondelError as error:
+            self._refuse(batch, error)
+        else:
+            self._finish(batch)
+        return True
+
+    def _finish(self, batch: list[Write]) -> None:
+        db = self._db
+        try:
+            moves = self._apply(batch)
+            if ARMED:
+                crash_point("before_commit")
+            began = time.perf_counter()
+            db.execute("COMMIT")
+            self._pace += _SMOOTHING * (time.perf_counter() - began - self._pace)
+            if ARMED:
+                crash_point("after_commit")
+        except Exception as error:  # whatever it is, those who wait must hear of it
+            rollback(db)
+            self._refuse(batch, self._explain(error))
+            return
+        for head, move in moves.items():
+            head.length, head.last = move.length, move.last
+
+    def _apply(self, batch: list[Write]) -> dict[Head, _Move]:
+        """Put the batch into the open transaction, without what has become impossible."""
+        db = self._db
+        self._do_other_changes(batch)
+        seq = self._settle_last()
+        moves: dict[Head, _Move] = {}
+        rows: list[tuple[int, int, int, int | None, bytes]] = []
+        for write in batch:
+            head, record = write.head, write.record
+            if record is None or write.error is not None:
+                continue
+            move = moves.get(head)
+            if move is None:
+                move = moves[head] = _Move(head)
+            seq += 1
+            rows.append((seq, head.key, move.length, move.last, record))
+            move.length += 1
+            move.last = seq
+        if not moves:
+            return moves
+        swaps = [(m.length, m.last, h.key, h.length, h.owner) for h, m in moves.items()]
+        if db.executemany(_MOVE, swaps).rowcount != len(moves):
+            return self._apply_without_losers(batch, list(moves))
+        db.executemany(_INSERT, rows)
+        return moves
+
+    def _settle_last(self) -> int:
+        """Bring the head of the file's last tick up to date; the tick's place."""
+        row = self._db.execute(_TAIL).fetchone()
+        if row is None:
+            return 0
+        seq, session, n = row
+        self._db.execute(_SETTLE, (session, n, seq))
+        return int(seq)
+
+    def _do_other_changes(self, batch: list[Write]) -> None:
+        for write in batch:
+            if write.head.error is not None:
+                write.error = write.head.error
+            elif write.also is not None and write.error is None:
+                try:
+                    write.also(self._db)
+                except RondelError as error:
+                    write.error = error
+                    if not write.head.key:
+                        write.head.error = error
+
+    def _apply_without_losers(self, batch: list[Write], heads: list[Head]) -> dict[Head, _Move]:
+        """Some session is not as this process left it: begin again without such sessions."""
+        rollback(self._db)
+        self._database.begin(self._db)
+        for head in heads:
+            row = self._db.execute(
+                "SELECT length, last, owner FROM extent WHERE session = ?", (head.key,)
+            ).fetchone()
+            if row != (head.length, head.last, head.owner):
+                head.error = _lost(head, row)
+        return self._apply(batch)
+
+    @staticmethod
+    def _refuse(batch: list[Write], error: RondelError) -> None:
+        """Nothing of the batch was written, so its sessions are not what their drivers think."""
+        for write in batch:
+            write.error = write.error or error
+            write.head.error = write.head.error or error
+
+    def _explain(self, error: Exception) -> JournalError:
+        """What went wrong; unless trying again may help, nothing is written any more."""
+        if isinstance(error, sqlite3.Error):
+            explained = self._database.explain(error)
+            if is_busy(error):
+                return explained
+        else:
+            explained = JournalError(f"the journal {self._database.path} failed: {error!r}")
+        self._stopped = explained
+        return explained
+
+    # Those who wait
+
+    def _wake(self, batch: list[Write]) -> None:
+        """Tell every waiting coroutine, with one call for each loop."""
+        if ARMED:
+            crash_point("before_wake")
+        here = asyncio._get_running_loop()
+        loops: dict[asyncio.AbstractEventLoop, list[Write]] = {}
+        for write in batch:
+            if write.future is not None:
+                loops.setdefault(write.future.get_loop(), []).append(write)
+        for loop, writes in loops.items():
+            if loop is here:
+                _settle(writes)
+            else:
+                with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                    loop.call_soon_threadsafe(_settle, writes)
+
+
+class _Move:
+    """How far a batch takes a session."""
+
+    __slots__ = ("last", "length")
+
+    def __init__(self, head: Head) -> None:
+        self.length = head.length
+        self.last = head.last
+
+
+def _settle(writes: list[Write]) -> None:
+    for write in writes:
+        future = write.future
+        if future is None or future.done():
+            continue
+        if write.error is None:
+            future.set_result(None)
+        else:
+            future.set_exception(write.error)
+
+
+def _lost(head: Head, row: tuple[int, int | None, str | None] | None) -> RondelError:
+    if row is None:
+        return LeaseLost(f"session {head.id!r} was deleted")
+    length, _, owner = row
+    if owner is not None and owner != head.owner:
+        return LeaseLost(f"session {head.id!r} is driven by {owner} now; acquire it first")
+    if length != head.length:
+        return LeaseLost(
+            f"somebody else wrote to session {head.id!r}: it has {length} ticks where this "
+            f"process knew {head.length}; acquire it and read it again"
+        )
+    return LeaseLost(f"the lease of session {head.id!r} was given back; acquire it first")

@@ -1,0 +1,119 @@
+"""What can be done to a session from outside; each knows when it is right, and what it records."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from rondel.engine import ticks
+from rondel.engine.core import Core
+from rondel.errors import CallError, WrongState
+
+
+class Control(msgspec.Struct, frozen=True, tag_field="do", omit_defaults=True):
+    """The base of all controls; `by` says who asked for it.
+
+    Each has a method `tick(session, core, now)`: the tick to record, or None if there is nothing
+    to do; it raises WrongState where the session's state does not take it.
+    """
+
+    by: str = ""
+
+
+class Answer(Control, frozen=True, tag="answer"):
+    """Answer the oldest open question, or that of a node."""
+
+    text: Any = None
+    node: str | None = None
+
+    def tick(self, session: str, core: Core, now: float) -> ticks.Answered:
+        return ticks.Answered(now, self._step(session, core), self.text, self.by)
+
+    def _step(self, session: str, core: Core) -> int:
+        for number in core.questions:
+            asking = core.steps[number].node
+            if self.node in (None, asking.id, asking.name):
+                return number
+        if self.node is not None and core.plan.node(self.node) is None:
+            raise CallError(f"session {session} has no node {self.node!r}")
+        whose = f" of node {self.node!r}" if self.node is not None else ""
+        raise WrongState(f"session {session} is {core.status}: no open question{whose} to answer")
+
+
+class Pause(Control, frozen=True, tag="pause"):
+    """Start no further step; steps under way finish."""
+
+    def tick(self, session: str, core: Core, now: float) -> ticks.Paused | None:
+        _demand_alive(session, core, "paused")
+        if core.lock is not None:
+            raise WrongState(f"session {session} is locked; it starts no step until it is unlocked")
+        return None if core.paused else ticks.Paused(now, self.by)
+
+
+class Resume(Control, frozen=True, tag="resume"):
+    """Go on after a pause, or after the process that drove the session is gone."""
+
+    def tick(self, session: str, core: Core, now: float) -> ticks.Resumed | None:
+        _demand_alive(session, core, "resumed")
+        if core.lock is not None:
+            raise WrongState(f"session {session} is locked; unlock it to go on")
+        return ticks.Resumed(now, self.by) if core.status in ("paused", "running") else None
+
+
+class Stop(Control, frozen=True, tag="stop"):
+    """End the session; steps under way are cancelled."""
+
+    def tick(self, session: str, core: Core, now: float) -> ticks.Stopped | None:
+        if core.status == "cancelled":
+            return None
+        _demand_alive(session, core, "stopped")
+        return ticks.Stopped(now, self.by)
+
+
+class Signal(Control, frozen=True, tag="signal"):
+    """Tell the session something that later steps can read."""
+
+    name: str = ""
+    data: Any = None
+
+    def tick(self, session: str, core: Core, now: float) -> ticks.Signalled:
+        _demand_alive(session, core, "signalled")
+        return ticks.Signalled(now, self.name, self.data, self.by)
+
+
+class Unlock(Control, frozen=True, tag="unlock"):
+    """Open a lock: with a justification, or with exactly three checks made."""
+
+    risk_justification: str = ""
+    safety_checks: list[bool] = []
+
+    def tick(self, session: str, core: Core, now: float) -> ticks.Unlocked | None:
+        _demand_alive(session, core, "unlocked")
+        if core.lock is None:
+            return None
+        if not self.risk_justification.strip() and self.safety_checks != [True, True, True]:
+            raise CallError(
+                "to unlock, say why (risk_justification) or confirm exactly three safety checks"
+            )
+        return ticks.Unlocked(now, self.by, self.risk_justification.strip())
+
+
+AnyControl = Answer | Pause | Resume | Stop | Signal | Unlock
+
+_decoder: msgspec.json.Decoder[AnyControl] = msgspec.json.Decoder(AnyControl)
+
+
+def to_letter(control: AnyControl) -> bytes:
+    """A control as another process will read it."""
+    return msgspec.json.encode(control)
+
+
+def from_letter(letter: bytes) -> AnyControl:
+    """A control that another process left."""
+    return _decoder.decode(letter)
+
+
+def _demand_alive(session: str, core: Core, what: str) -> None:
+    if core.ended:
+        raise WrongState(f"session {session} is {core.status}; it cannot be {what} any more")

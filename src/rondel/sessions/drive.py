@@ -1,0 +1,132 @@
+"""A session in the hands of this process: its core, its runner, and its lease."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from math import inf
+from typing import Any
+from weakref import WeakSet
+
+from rondel.engine import ticks
+from rondel.engine.binding import Binding
+from rondel.engine.core import Core
+from rondel.engine.runner import Runner
+from rondel.engine.snapshot import dump, load
+from rondel.engine.step import Step
+from rondel.errors import RondelError, Unstorable
+from rondel.journal.store import Durable, Store
+from rondel.sessions.controls import AnyControl, from_letter
+from rondel.sessions.events import Narrator
+from rondel.sessions.scores import score_in
+from rondel.sessions.stream import Bell, Watcher
+
+SNAPSHOT_EVERY = 2000
+"""Ticks between snapshots of a small state; a large one is written less often."""
+
+SNAPSHOT_BYTES_PER_TICK = 64
+"""What snapshots may add to the journal, on average."""
+
+
+class Drive:
+    """Folds a session's journal, runs what is under way, and records what comes of it."""
+
+    def __init__(
+        self,
+        id: str,
+        store: Store,
+        binding: Binding,
+        bell: Bell,
+        watchers: WeakSet[Watcher],
+        *,
+        snapshots: bool,
+    ) -> None:
+        self.id = id
+        self._store = store
+        self._bell = bell
+        self._watchers = watchers
+        self.core = Core(binding.plan, measure=score_in)
+        self.length = 0
+        self._next_snapshot: float = SNAPSHOT_EVERY if snapshots else inf
+        self._fold()
+        self._status = self.core.status
+        self._runner = Runner(id, self.core, binding, self._record, self._live, self._applied)
+
+    @property
+    def driving(self) -> bool:
+        """Whether anything is under way here."""
+        return self._runner.driving
+
+    async def begin(self, inputs: dict[str, Any]) -> None:
+        """Start the session."""
+        await self._runner.control(lambda now: ticks.Started(now, inputs))
+
+    async def control(self, control: AnyControl) -> None:
+        """Record a control and act on it."""
+        await self._runner.control(lambda now: control.tick(self.id, self.core, now))
+
+    async def read_letters(self) -> None:
+        """Carry out what other processes asked for; what is out of place is dropped."""
+        for letter in self._store.letters(self.id):
+            with suppress(RondelError):
+                await self.control(from_letter(letter.control))
+            self._store.discard(self.id, letter.number)
+
+    def when_idle(self, call: Callable[[], None]) -> None:
+        """Call when nothing is under way here any more."""
+        self._runner.drive().add_done_callback(lambda _: call())
+
+    def raise_if_broken(self) -> None:
+        """Raise what ended the driver, if it did not end by itself."""
+        self._runner.raise_if_broken()
+
+    async def close(self) -> None:
+        """Let go: what was under way is under way for the next process."""
+        await self._runner.close()
+
+    # Inside
+
+    def _fold(self) -> None:
+        snapshot = self._store.latest_snapshot(self.id)
+        if snapshot is not None:
+            try:
+                load(self.core, snapshot[1])
+                self.length = snapshot[0]
+            except ValueError:
+                self.core = Core(self.core.plan, measure=score_in)
+        for batch in self._store.scan(self.id, self.length):
+            for tick in batch:
+                self.core.apply(tick)
+            self.length += len(batch)
+        self._next_snapshot += self.length
+
+    def _record(self, tick: ticks.AnyTick) -> tuple[ticks.AnyTick, Durable]:
+        try:
+            durable = self._store.append(self.id, tick)
+        except Unstorable as error:
+            if not isinstance(tick, ticks.Finished | ticks.Suspended):
+                raise
+            tick = ticks.Failed(tick.at, tick.step, str(error), "unstorable", list(tick.usage))
+            durable = self._store.append(self.id, tick)
+        self.length += 1
+        self._bell.ring()
+        return tick, durable
+
+    def _applied(self) -> None:
+        core = self.core
+        if core.status != self._status:
+            self._status = core.status
+            self._store.set_status(self.id, core.status, core.reason)
+        if self.length >= self._next_snapshot:
+            blob = dump(core)
+            self._store.save_snapshot(self.id, self.length, blob, keep=2)
+            pause = max(SNAPSHOT_EVERY, len(blob) // SNAPSHOT_BYTES_PER_TICK)
+            self._next_snapshot = self.length + pause
+
+    def _live(self, step: Step, event: str, data: dict[str, Any]) -> None:
+        if not self._watchers:
+            return
+        face = Narrator.live(self.id, step, event, data)
+        for watcher in self._watchers:
+            watcher.hear(self.length, face)
+        self._bell.ring()

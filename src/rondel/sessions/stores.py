@@ -1,0 +1,47 @@
+"""Where sessions are kept: which store a `db` names."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final, Literal
+
+from rondel.errors import CallError
+from rondel.journal.memory import MemoryStore
+from rondel.journal.store import Store
+
+Durability = Literal["full", "normal", "off"]
+
+
+class _Default:
+    def __repr__(self) -> str:
+        return "the default file"
+
+
+DEFAULT: Final = _Default()
+"""The user's own database: `RONDEL_DB`, or rondel.db in the user's data folder."""
+
+Database = str | os.PathLike[str] | _Default | None
+
+
+def default_path() -> Path:
+    """The file that sessions are kept in when none is named."""
+    named = os.environ.get("RONDEL_DB")
+    if named:
+        return Path(named)
+    data = os.environ.get("XDG_DATA_HOME")
+    return (Path(data) if data else Path.home() / ".local" / "share") / "rondel" / "rondel.db"
+
+
+def open_store(db: Database, durability: Durability) -> Store:
+    """The store in memory (None), or in a SQLite file."""
+    if db is None:
+        return MemoryStore()
+    if isinstance(db, str) and "://" in db:
+        scheme, _, path = db.partition("://")
+        if scheme != "sqlite":
+            raise CallError(f"there is no store for {scheme!r} addresses; use a file or None")
+        db = path
+    from rondel.journal.sqlite import SqliteStore
+
+    return SqliteStore(default_path() if isinstance(db, _Default) else Path(db), durability)
