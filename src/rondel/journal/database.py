@@ -69,6 +69,7 @@ class Database:
                 self._identify(db)
                 self._use_wal(db)
                 db.execute(f"PRAGMA synchronous = {SYNCHRONOUS[self.durability]}")
+                db.execute("PRAGMA wal_autocheckpoint = 0")
                 self._migrate(db)
             except BaseException:
                 db.close()

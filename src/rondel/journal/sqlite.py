@@ -345,7 +345,8 @@ class SqliteStore:
         if head is None:
             with self._readers.snapshot() as db:
                 row = db.execute(
-                    "SELECT key, length, last FROM session JOIN extent ON session = key WHERE id = ?",
+                    "SELECT key, length, last "
+                    "FROM session JOIN extent ON session = key WHERE id = ?",
                     (id,),
                 ).fetchone()
             if row is None:

@@ -3,7 +3,8 @@
 A lone session commits where it appends: handing over to a thread costs several times what the
 commit does. When several sessions append in the same turn of the event loop, the turn ends with
 one commit for all of them. On a disk where a commit takes long, and while another process holds
-the lock, a thread commits and the loop runs on.
+the lock, a thread commits and the loop runs on. The thread also moves what was committed from
+the write-ahead log into the file, which takes the longest.
 """
 
 from __future__ import annotations
@@ -24,6 +25,11 @@ from rondel.journal.store import Durable
 
 SLOW = 0.001
 """Seconds of a commit above which it is left to the thread."""
+
+CHECKPOINT = 4000
+"""Pages in the write-ahead log, roughly, after which they are moved into the file."""
+
+PAGE = 4096
 
 _SMOOTHING = 0.2
 
@@ -87,6 +93,8 @@ class Writer:
         """What a commit has taken of late."""
         self._thread: threading.Thread | None = None
         self._bell = threading.Event()
+        self._pages = 0
+        """What the write-ahead log has grown by, at least."""
         self._version = 0
 
     # What the store asks for
@@ -235,9 +243,13 @@ class Writer:
             self._bell.wait()
             self._bell.clear()
             with self._writing:
-                self._flush()
                 if isinstance(self._stopped, JournalClosed):
                     return
+                self._flush()
+                if self._pages >= CHECKPOINT:
+                    self._pages = 0
+                    with suppress(sqlite3.Error):  # the log holds it all; next time, then
+                        self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     # The commit; the caller holds `_writing`
 
@@ -278,9 +290,7 @@ class Writer:
                 return False
             self._refuse([write], self._explain(error))
             return True
-        self._pace += _SMOOTHING * (time.perf_counter() - began - self._pace)
-        if ARMED:
-            crash_point("after_commit")
+        self._committed(began, 1 + len(record) // PAGE)
         head.length += 1
         head.last += 1
         return True
@@ -320,15 +330,21 @@ class Writer:
                 crash_point("before_commit")
             began = time.perf_counter()
             db.execute("COMMIT")
-            self._pace += _SMOOTHING * (time.perf_counter() - began - self._pace)
-            if ARMED:
-                crash_point("after_commit")
+            self._committed(began, 2 + len(moves) // 16 + _size(batch) // PAGE)
         except Exception as error:  # whatever it is, those who wait must hear of it
             rollback(db)
             self._refuse(batch, self._explain(error))
             return
         for head, move in moves.items():
             head.length, head.last = move.length, move.last
+
+    def _committed(self, began: float, pages: int) -> None:
+        if ARMED:
+            crash_point("after_commit")
+        self._pace += _SMOOTHING * (time.perf_counter() - began - self._pace)
+        self._pages += pages
+        if self._pages >= CHECKPOINT:
+            self._ring()
 
     def _apply(self, batch: list[Write]) -> dict[Head, _Move]:
         """Put the batch into the open transaction, without what has become impossible."""
@@ -434,6 +450,10 @@ class _Move:
     def __init__(self, head: Head) -> None:
         self.length = head.length
         self.last = head.last
+
+
+def _size(batch: list[Write]) -> int:
+    return sum(len(write.record) for write in batch if write.record is not None)
 
 
 def _settle(writes: list[Write]) -> None:

@@ -49,8 +49,12 @@ class Drive:
         self.length = 0
         self._next_snapshot: float = SNAPSHOT_EVERY if snapshots else inf
         self._fold()
-        self._status = self.core.status
+        row = store.session(id)
+        self._status = row.status if row is not None else ""
+        self.was_stale = self._status != self.core.status
+        """Whether the last process died between a tick and the note of what it led to."""
         self._runner = Runner(id, self.core, binding, self._record, self._live, self._applied)
+        self._applied()
 
     @property
     def driving(self) -> bool:

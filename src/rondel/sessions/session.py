@@ -174,10 +174,9 @@ class Session:
             await self._engine.post(self.id, control)
             return
         drive = self._open()
-        if drive.driving and isinstance(control, Resume) and drive.core.status == "running":
-            return
         try:
-            await drive.control(control)
+            if not (isinstance(control, Resume) and _goes_on_by_itself(drive)):
+                await drive.control(control)
         finally:
             self._keep_driving(drive)
 
@@ -264,3 +263,9 @@ class Session:
             raise Disconnected(f"the engine of session {self.id} is closed")
         if self._error is not None:
             raise self._error
+
+
+def _goes_on_by_itself(drive: Drive) -> bool:
+    """Whether there is nothing to resume: it runs here, or ended just before its process did."""
+    running = drive.driving and drive.core.status == "running"
+    return running or (drive.was_stale and drive.core.ended)

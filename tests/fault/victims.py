@@ -1,0 +1,125 @@
+"""Graphs to be killed: every node leaves a line in a file each time it really runs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from typing import Any
+
+from rondel import Emit, Graph, Message
+
+Mark = Callable[[str], None]
+
+
+def marker(path: str) -> Mark:
+    """Appends a line to the file, at once and whole."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    return lambda line: (os.write(handle, f"{line}\n".encode()), None)[1]
+
+
+def nested_loops(mark: Mark) -> Graph:
+    """Two rounds of two rounds, with a history."""
+    graph = Graph("nested")
+
+    def work(inp: Any) -> str:
+        mark(inp.address)
+        return f"{inp.address} saw {len(inp.messages)}"
+
+    for name in ("outer", "inner", "leaf", "gate", "done"):
+        graph.node(id=name, context_window=-1 if name == "leaf" else 0)(work)
+    graph.edge("outer", "inner")
+    graph.edge("inner", "leaf")
+    graph.edge("leaf", "inner", when="round < 2")
+    graph.edge("leaf", "gate", when="round >= 2")
+    graph.edge("gate", "outer", when="round < 2")
+    graph.edge("gate", "done", when="round >= 2")
+    graph.loop("outer", max_rounds=5)
+    graph.loop("inner", max_rounds=5)
+    return graph
+
+
+def fan_out(mark: Mark) -> Graph:
+    """Four branches of different speed, joined, twice."""
+    graph = Graph("fan")
+
+    async def work(inp: Any) -> str:
+        await asyncio.sleep(0.001 * (len(inp.address) % 3))
+        mark(inp.address)
+        return f"{inp.address}: {inp.text}"
+
+    for name in ("split", "a", "bb", "ccc", "dd", "join", "done"):
+        graph.node(id=name)(work)
+    for name in ("a", "bb", "ccc", "dd"):
+        graph.edge("split", name)
+        graph.edge(name, "join")
+    graph.edge("join", "split", when="round < 2")
+    graph.edge("join", "done", when="round >= 2")
+    return graph
+
+
+def human_wait(mark: Mark) -> Graph:
+    """A person is asked in every round, and a counter counts."""
+    graph = Graph("human")
+
+    def work(inp: Any) -> str:
+        mark(inp.address)
+        return f"{inp.address}: {inp.text}"
+
+    graph.node(id="writer")(work)
+    graph.add("editor", "human", {"description": "good?"})
+    graph.add("guard", "loop_counter", {"max_iterations": 3})
+    graph.node(id="done")(work)
+    graph.edge("writer", "editor")
+    graph.edge("editor", "writer")
+    graph.edge("editor", "guard")
+    graph.edge("guard", "writer")
+    graph.edge("guard", "done")
+    return graph
+
+
+class Talk:
+    """Five durable sub-steps."""
+
+    def __init__(self, mark: Mark) -> None:
+        self._mark = mark
+
+    async def process(self, ctx: Any) -> Emit:
+        said = []
+        for turn in range(5):
+
+            async def speak(turn: int = turn) -> str:
+                self._mark(f"{ctx.address} turn {turn}")
+                return f"turn {turn} of {ctx.round}"
+
+            said.append(await ctx.substep(f"turn {turn}", speak))
+        return Emit([Message("; ".join(said))])
+
+
+def sub_steps(mark: Mark) -> Graph:
+    """A node with durable parts, in a loop."""
+    graph = Graph("parts")
+    graph.add("talk", Talk(mark))
+
+    @graph.node
+    def judge(inp: Any) -> str:
+        mark(inp.address)
+        return inp.text
+
+    @graph.node
+    def done(inp: Any) -> str:
+        mark(inp.address)
+        return inp.text
+
+    graph.edge("talk", "judge")
+    graph.edge("judge", "talk", when="round < 2")
+    graph.edge("judge", "done", when="round >= 2")
+    return graph
+
+
+VICTIMS = {
+    "nested_loops": nested_loops,
+    "fan_out": fan_out,
+    "human_wait": human_wait,
+    "sub_steps": sub_steps,
+}
