@@ -14,7 +14,18 @@ from typing import Any
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from rondel import Context, Emit, Engine, Event, Graph, GraphError, Message, Nothing, Outcome, Result
+from rondel import (
+    Context,
+    Emit,
+    Engine,
+    Event,
+    Graph,
+    GraphError,
+    Message,
+    Nothing,
+    Outcome,
+    Result,
+)
 from rondel.engine.protocols import Exit
 from rondel.sessions.records import StepRecord
 
@@ -306,9 +317,7 @@ def whimsical(draw: st.DrawFn) -> Graph:
     back = draw(st.lists(pairs.map(lambda pair: (max(pair), min(pair))), min_size=1, max_size=5))
     more = draw(st.lists(pairs, max_size=4))
     edges = list(dict.fromkeys([*itertools.pairwise(names), *back, *more]))
-    contracts = draw(
-        st.dictionaries(st.sampled_from(names), st.integers(1, 4), max_size=size)
-    )
+    contracts = draw(st.dictionaries(st.sampled_from(names), st.integers(1, 4), max_size=size))
     seed = draw(st.integers(0, 2**16))
     limited = draw(st.booleans())
 

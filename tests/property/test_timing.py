@@ -60,9 +60,7 @@ def told_per_node(events: list[Event]) -> dict[str | None, list[Any]]:
     first=st.integers(0, 2**16),
     second=st.none() | st.integers(0, 2**16),
 )
-def test_shuffled_timing_gives_the_same_session(
-    case: Case, first: int, second: int | None
-) -> None:
+def test_shuffled_timing_gives_the_same_session(case: Case, first: int, second: int | None) -> None:
     runs = [
         asyncio.run(play(case.document, case.task, case.answers, jitter))
         for jitter in (first, second)
@@ -95,9 +93,7 @@ class Takes:
         return Emit([Message(text[-60:], {ctx.node_id: ctx.round, "last": ctx.node_id})])
 
 
-def parallel_loops(
-    widths: list[int], outer: int, ring: bool, turns: dict[str, list[int]]
-) -> Graph:
+def parallel_loops(widths: list[int], outer: int, ring: bool, turns: dict[str, list[int]]) -> Graph:
     """head -> loops of several rounds side by side -> join -> head; in a ring, they hand on data."""
     graph = Graph("parallel loops", start="head", end="end")
 

@@ -190,7 +190,10 @@ class Store(Protocol):
         ...
 
     def changes(self) -> int:
-        """A number that changes when another process has written: the time to look for letters."""
+        """A number that changes soon after another process has written.
+
+        It costs next to nothing: ask often, and look for letters when it has changed.
+        """
         ...
 
     # Snapshots

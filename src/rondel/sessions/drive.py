@@ -11,6 +11,7 @@ from weakref import WeakSet
 from rondel.engine import ticks
 from rondel.engine.binding import Binding
 from rondel.engine.core import Core
+from rondel.engine.host import AsyncioHost
 from rondel.engine.runner import Runner
 from rondel.engine.snapshot import dump, load
 from rondel.engine.step import Step
@@ -53,7 +54,9 @@ class Drive:
         self._status = row.status if row is not None else ""
         self.was_stale = self._status != self.core.status
         """Whether the last process died between a tick and the note of what it led to."""
-        self._runner = Runner(id, self.core, binding, self._record, self._live, self._applied)
+        self._runner = Runner(
+            id, self.core, binding, self._record, self._live, self._applied, AsyncioHost()
+        )
         self._applied()
 
     @property

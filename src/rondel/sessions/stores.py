@@ -21,7 +21,7 @@ class _Default:
 DEFAULT: Final = _Default()
 """The user's own database: `RONDEL_DB`, or rondel.db in the user's data folder."""
 
-Database = str | os.PathLike[str] | _Default | None
+Database = str | os.PathLike[str] | Store | _Default | None
 
 
 def default_path() -> Path:
@@ -34,9 +34,11 @@ def default_path() -> Path:
 
 
 def open_store(db: Database, durability: Durability) -> Store:
-    """The store in memory (None), or in a SQLite file."""
+    """The store in memory (None), in a SQLite file, or one that is open already."""
     if db is None:
         return MemoryStore()
+    if not isinstance(db, str | os.PathLike | _Default):
+        return db
     if isinstance(db, str) and "://" in db:
         scheme, _, path = db.partition("://")
         if scheme != "sqlite":

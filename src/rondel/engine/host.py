@@ -1,0 +1,92 @@
+"""What the driver needs from the world it runs in: a clock, and commands carried out beside it.
+
+The driver loop is deterministic but for one thing: which of several commands under way ends
+first. `next` tells it, and the order of the ticks in the journal is its record. The embedded host
+is asyncio; a host on a durable engine starts each command as a journalled step under its key and
+records every wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from rondel.engine.ticks import AnyTick
+
+
+class Host(Protocol):
+    """A few verbs; nothing of a session is kept here."""
+
+    def now(self) -> float:
+        """Seconds since the epoch."""
+        ...
+
+    @property
+    def busy(self) -> bool:
+        """Whether anything that was started has not been told by `next`."""
+        ...
+
+    def start(self, key: str, call: Callable[[], Awaitable[AnyTick]]) -> None:
+        """Begin a command beside the driver; the key names it, also after a crash."""
+        ...
+
+    async def next(self) -> AnyTick | None:
+        """What came of whichever command ended first; None if `wake` was called instead."""
+        ...
+
+    def wake(self) -> None:
+        """Let `next` return: something else has happened."""
+        ...
+
+    async def cancel(self) -> None:
+        """Stop everything under way; returns when it has stopped."""
+        ...
+
+
+class AsyncioHost:
+    """Commands as tasks of the running event loop."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._outcomes: deque[AnyTick] = deque()
+        self._news = asyncio.Event()
+
+    now = staticmethod(time.time)
+
+    @property
+    def busy(self) -> bool:
+        """Whether anything is under way or waits to be told."""
+        return bool(self._tasks or self._outcomes)
+
+    def start(self, key: str, call: Callable[[], Awaitable[AnyTick]]) -> None:
+        """Begin a command as a task."""
+        self._tasks.add(asyncio.get_running_loop().create_task(self._run(call), name=key))
+
+    async def next(self) -> AnyTick | None:
+        """What ended first, or None after `wake`."""
+        if not self._outcomes:
+            self._news.clear()
+            await self._news.wait()
+        return self._outcomes.popleft() if self._outcomes else None
+
+    def wake(self) -> None:
+        """Let `next` return."""
+        self._news.set()
+
+    async def cancel(self) -> None:
+        """Cancel all tasks, and wait until they are gone."""
+        tasks = list(self._tasks)
+        self._tasks.clear()
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.gather(*tasks, return_exceptions=True)
+        self._outcomes.clear()
+
+    async def _run(self, call: Callable[[], Awaitable[AnyTick]]) -> None:
+        self._outcomes.append(await call())
+        self._tasks.discard(asyncio.current_task())
+        self._news.set()

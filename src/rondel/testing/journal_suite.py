@@ -1,0 +1,546 @@
+"""What every store must do, as tests: subclass `JournalSuite` and say how to open the store.
+
+class TestMyStore(JournalSuite):
+    @pytest.fixture(autouse=True)
+    def place(self, tmp_path):
+        self.path = tmp_path / "journal"
+
+    def open_store(self):
+        return MyStore(self.path)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Any
+
+import pytest
+
+from rondel.engine.message import Message
+from rondel.engine.ticks import AnyTick, Finished, Paused, Started
+from rondel.errors import (
+    CallError,
+    JournalError,
+    LeaseLost,
+    UnknownSession,
+    Unstorable,
+    WrongState,
+)
+from rondel.journal.store import BATCH, Durable, SessionRow, Store
+
+HOUR = 3600.0
+
+
+def row(id: str, **fields: Any) -> SessionRow:
+    """A session of a small graph."""
+    given = {"graph_id": "review", "document": {"graph": {"id": "review"}}, **fields}
+    return SessionRow(id, **given)
+
+
+def tick(n: int, content: str = "draft") -> Finished:
+    """What step `n` produced."""
+    return Finished(1_700_000_000.25 + n, n, [Message(f"{content} {n}", source="writer")], [0])
+
+
+def in_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """An async test as pytest takes it without a plugin."""
+
+    @functools.wraps(test)
+    def run(*args: Any, **kwargs: Any) -> None:
+        asyncio.run(test(*args, **kwargs))
+
+    return run
+
+
+async def done(durable: Durable) -> None:
+    """Wait until it is durable."""
+    if durable is not None:
+        await durable
+
+
+class _Sessions:
+    """Rows, pages, deletion."""
+
+    @in_loop
+    async def test_a_row_comes_back_as_it_was_created(self, store: Store) -> None:
+        made = row(
+            "a",
+            document={"graph": {"id": "评审", "nodes": [{"id": "Writer"}]}},
+            includes={"sub.yaml": {"graph": {"id": "sub"}}},
+            inputs={"task": "写一首诗 ✍", "n": 3},
+            labels={"team": "x"},
+            created_at=12.5,
+            updated_at=13.5,
+        )
+        await done(store.create(made))
+        assert store.session("a") == made
+
+    @in_loop
+    async def test_created_without_a_time_it_is_from_now(self, store: Store) -> None:
+        await done(store.create(row("a")))
+        found = store.session("a")
+        assert found is not None
+        assert found.created_at > 0
+        assert found.updated_at == found.created_at
+
+    def test_an_unknown_session_is_none_or_an_error(self, store: Store) -> None:
+        assert store.session("nobody") is None
+        for refused in (
+            lambda: store.read("nobody", 0),
+            lambda: store.append("nobody", tick(0)),
+            lambda: store.acquire("nobody", "me", 1),
+            lambda: store.post("nobody", b"{}"),
+            lambda: store.delete("nobody"),
+        ):
+            with pytest.raises(UnknownSession, match="'nobody'"):
+                refused()
+
+    @in_loop
+    async def test_an_id_is_given_once_and_a_second_try_harms_nothing(self, store: Store) -> None:
+        await done(store.create(row("a")))
+        await done(store.append("a", tick(0)))
+        with pytest.raises(JournalError, match="already"):
+            await done(store.create(row("a", graph_id="other")))
+        await done(store.append("a", tick(1)))
+        assert store.read("a", 0) == [tick(0), tick(1)]
+
+    @in_loop
+    async def test_pages_are_newest_first_without_gap_or_repeat(self, store: Store) -> None:
+        for n in range(7):
+            await done(store.create(row(f"s{n}", created_at=100.0 + n // 2)))
+        seen: list[str] = []
+        before = None
+        while True:
+            page = store.sessions(before=before, limit=3)
+            seen += [found.id for found in page.rows]
+            if page.next is None:
+                break
+            before = page.next
+        assert seen == ["s6", "s5", "s4", "s3", "s2", "s1", "s0"]
+
+    @in_loop
+    async def test_sessions_are_found_by_status_and_graph(self, store: Store) -> None:
+        await done(store.create(row("a")))
+        await done(store.create(row("b", graph_id="other")))
+        await done(store.set_status("b", "failed", "no_output"))
+        assert [found.id for found in store.sessions(status="failed").rows] == ["b"]
+        assert [found.id for found in store.sessions(graph_id="review").rows] == ["a"]
+        assert not store.sessions(status="failed", graph_id="review").rows
+        changed = store.session("b")
+        assert changed is not None
+        assert (changed.status, changed.reason) == ("failed", "no_output")
+
+    def test_a_cursor_that_is_none_is_refused(self, store: Store) -> None:
+        with pytest.raises(CallError, match="cursor"):
+            store.sessions(before="yesterday")
+
+    @in_loop
+    async def test_a_deleted_session_is_gone_and_its_neighbours_are_not(self, store: Store) -> None:
+        for id in ("a", "b"):
+            await done(store.create(row(id)))
+            await done(store.append(id, tick(0)))
+        store.post("a", b"{}")
+        await done(store.save_snapshot("a", 1, b"state"))
+        store.delete("a")
+        assert store.session("a") is None
+        assert store.pending() == set()
+        assert store.read("b", 0) == [tick(0)]
+        await done(store.create(row("a")))
+        assert store.read("a", 0) == []
+        assert store.latest_snapshot("a") is None
+
+    @in_loop
+    async def test_what_is_driven_or_shared_is_not_deleted(self, store: Store) -> None:
+        await done(store.create(row("a")))
+        await done(store.create(row("b", parent="a")))
+        with pytest.raises(WrongState, match="'b'"):
+            store.delete("a")
+        store.acquire("b", "me", HOUR)
+        with pytest.raises(WrongState, match="me"):
+            store.delete("b")
+        store.release("b", "me")
+        store.delete("b")
+        store.delete("a")
+
+    @in_loop
+    async def test_old_sessions_are_found_once_they_ended(self, store: Store) -> None:
+        for id in ("running", "done", "parent"):
+            await done(store.create(row(id)))
+        await done(store.create(row("fork", parent="parent")))
+        for id in ("done", "parent", "fork"):
+            await done(store.set_status(id, "completed"))
+        assert set(store.ended_before(4e9)) == {"done", "fork"}
+        assert store.ended_before(1.0) == []
+
+
+class _Ticks:
+    """Appending, reading, forks."""
+
+    @in_loop
+    async def test_ticks_come_back_in_order_and_by_range(self, store: Store) -> None:
+        await done(store.create(row("a")))
+        for n in range(200):
+            await done(store.append("a", tick(n)))
+        every = [tick(n) for n in range(200)]
+        assert store.read("a", 0) == every
+        for start, stop in ((0, 1), (63, 65), (64, 128), (5, 5), (199, 200), (130, 500), (9, 3)):
+            assert store.read("a", start, stop) == every[start:stop]
+        assert store.read("a", 150) == every[150:]
+        assert store.read("a", 500) == []
+        found = store.session("a")
+        assert found is not None
+        assert found.length == 200
+
+    @in_loop
+    async def test_order_is_kept_without_awaiting(self, store: Store) -> None:
+        waits = [store.create(row("a"))]
+        waits += [store.append("a", tick(n)) for n in range(50)]
+        for wait in reversed(waits):
+            await done(wait)
+        assert store.read("a", 0) == [tick(n) for n in range(50)]
+
+    @in_loop
+    async def test_many_sessions_append_at_once(self, store: Store) -> None:
+        async def run(id: str) -> None:
+            await done(store.create(row(id)))
+            for n in range(5):
+                await done(store.append(id, tick(n, id)))
+                await asyncio.sleep(0)
+
+        ids = [f"s{n}" for n in range(200)]
+        await asyncio.gather(*map(run, ids))
+        for id in ids:
+            assert store.read(id, 0) == [tick(n, id) for n in range(5)]
+
+    @in_loop
+    async def test_a_status_rides_with_a_tick(self, store: Store) -> None:
+        await done(store.create(row("a")))
+        await done(store.append("a", tick(0), status="running"))
+        await done(store.append("a", Paused(1.0), status="paused", reason="asked"))
+        found = store.session("a")
+        assert found is not None
+        assert (found.status, found.reason, found.length) == ("paused", "asked", 2)
+
+    @in_loop
+    async def test_one_who_stops_waiting_stops_nobody_else(self, store: Store) -> None:
+        for id in ("a", "b"):
+            await done(store.create(row(id)))
+
+        async def run(id: str) -> None:
+            await done(store.append(id, tick(0)))
+
+        tasks = [asyncio.ensure_future(run(id)) for id in ("a", "b")]
+        await asyncio.sleep(0)
+        tasks[0].cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        assert not tasks[1].cancelled()
+        assert store.read("b", 0) == [tick(0)]
+        await done(store.append("a", tick(1)))
+        assert store.read("a", 0) == [tick(0), tick(1)]
+
+    @in_loop
+    async def test_many_ticks_go_in_at_once_and_come_out_in_batches(self, store: Store) -> None:
+        await done(store.create(row("a")))
+        count = 2 * BATCH + 10
+        store.extend("a", (tick(n) for n in range(count)))
+        batches = list(store.scan("a", 5))
+        assert [found for batch in batches for found in batch] == [tick(n) for n in range(5, count)]
+        assert max(map(len, batches)) <= BATCH
+
+    @in_loop
+    async def test_a_fork_shares_the_past_and_goes_its_own_way(self, store: Store) -> None:
+        await done(store.create(row("a")))
+        for n in range(100):
+            await done(store.append("a", tick(n)))
+        await done(store.create(row("b", parent="a", parent_length=70)))
+        await done(store.create(row("c", parent="b", parent_length=65)))
+        for id, first in (("a", 100), ("b", 70), ("c", 65)):
+            for n in range(first, first + 80):
+                await done(store.append(id, tick(n, id)))
+        past = [tick(n) for n in range(100)]
+        told: dict[str, list[AnyTick]] = {
+            "a": [*past, *(tick(n, "a") for n in range(100, 180))],
+            "b": [*past[:70], *(tick(n, "b") for n in range(70, 150))],
+            "c": [*past[:65], *(tick(n, "c") for n in range(65, 145))],
+        }
+        for id, every in told.items():
+            assert store.read(id, 0) == every
+            for start, stop in ((60, 68), (64, 66), (68, 72), (0, 10), (69, None), (90, 140)):
+                assert store.read(id, start, stop) == every[start:stop]
+            found = store.session(id)
+            assert found is not None
+            assert found.length == len(every)
+        child = store.session("c")
+        assert child is not None
+        assert (child.parent, child.parent_length) == ("b", 65)
+
+    @in_loop
+    async def test_a_fork_shares_only_what_there_is(self, store: Store) -> None:
+        await done(store.create(row("a")))
+        await done(store.append("a", tick(0)))
+        with pytest.raises(CallError, match="which has 1"):
+            await done(store.create(row("b", parent="a", parent_length=2)))
+        with pytest.raises(UnknownSession):
+            await done(store.create(row("c", parent="nobody")))
+        with pytest.raises(CallError, match="no parent"):
+            await done(store.create(row("d", parent_length=1)))
+
+    @in_loop
+    async def test_a_fork_of_everything_and_of_nothing(self, store: Store) -> None:
+        await done(store.create(row("a")))
+        await done(store.append("a", tick(0)))
+        await done(store.create(row("all", parent="a", parent_length=1)))
+        await done(store.create(row("none", parent="a", parent_length=0)))
+        assert store.read("all", 0) == [tick(0)]
+        assert store.read("none", 0) == []
+
+
+class _Leases:
+    """One driver for each session."""
+
+    @in_loop
+    async def test_a_lease_is_one_owners_until_it_is_given_back(self, store: Store) -> None:
+        await done(store.create(row("a")))
+        assert store.lease("a") is None
+        assert store.acquire("a", "me", HOUR).granted
+        assert store.acquire("a", "me", HOUR).granted
+        refused = store.acquire("a", "you", HOUR)
+        assert not refused.granted
+        assert refused.owner == "me"
+        assert refused.until > 0
+        assert store.renew("a", "me", HOUR)
+        assert not store.renew("a", "you", HOUR)
+        store.release("a", "you")
+        held = store.lease("a")
+        assert held is not None
+        assert held.owner == "me"
+        store.release("a", "me")
+        assert store.lease("a") is None
+        assert store.acquire("a", "you", HOUR).granted
+
+    @in_loop
+    async def test_a_lease_that_ran_out_can_be_taken(self, store: Store) -> None:
+        await done(store.create(row("a")))
+        store.acquire("a", "me", -1.0)
+        assert store.lease("a") is None
+        assert store.acquire("a", "you", HOUR).granted
+        assert not store.renew("a", "me", HOUR)
+
+    @in_loop
+    async def test_a_session_can_be_created_leased(self, store: Store) -> None:
+        await done(store.create(row("a"), "me", HOUR))
+        await done(store.append("a", tick(0)))
+        assert not store.acquire("a", "you", HOUR).granted
+
+    @in_loop
+    async def test_appends_not_yet_awaited_are_kept_when_the_lease_is_given_back(
+        self, store: Store
+    ) -> None:
+        await done(store.create(row("a"), "me", HOUR))
+        await done(store.create(row("b"), "me", HOUR))
+        waits = [store.append(id, tick(n)) for n in range(3) for id in ("a", "b")]
+        store.release("a", "me")
+        for wait in waits:
+            await done(wait)
+        assert store.read("a", 0) == [tick(n) for n in range(3)]
+
+
+class _Letters:
+    """Controls from other processes."""
+
+    @in_loop
+    async def test_letters_wait_in_order_until_a_tick_answers_them(self, store: Store) -> None:
+        await done(store.create(row("a")))
+        await done(store.create(row("b")))
+        first, second = store.post("a", b"pause"), store.post("a", b"stop")
+        assert [(letter.number, letter.control) for letter in store.letters("a")] == [
+            (first, b"pause"),
+            (second, b"stop"),
+        ]
+        assert store.pending() == {"a"}
+        assert store.pending(["b", "nobody"]) == set()
+        await done(store.append("a", Paused(1.0), letter=first))
+        assert [letter.number for letter in store.letters("a")] == [second]
+        store.discard("b", second)
+        assert store.pending(["a", "b"]) == {"a"}
+        store.discard("a", second)
+        assert store.letters("a") == []
+
+
+class _Snapshots:
+    """States kept so that a long session opens fast."""
+
+    @in_loop
+    async def test_the_newest_snapshot_that_fits_is_found(self, store: Store) -> None:
+        await done(store.create(row("a")))
+        store.extend("a", [tick(n) for n in range(40)])
+        assert store.latest_snapshot("a") is None
+        for n in (10, 30, 20):
+            await done(store.save_snapshot("a", n, b"%d" % n))
+        assert store.latest_snapshot("a") == (30, b"30")
+        assert store.latest_snapshot("a", at_most=29) == (20, b"20")
+        assert store.latest_snapshot("a", at_most=9) is None
+        await done(store.save_snapshot("a", 40, b"40", keep=2))
+        assert store.latest_snapshot("a", at_most=29) is None
+        assert store.latest_snapshot("a", at_most=30) == (30, b"30")
+
+    @in_loop
+    async def test_a_fork_has_the_snapshots_of_its_past(self, store: Store) -> None:
+        await done(store.create(row("a")))
+        store.extend("a", [tick(n) for n in range(40)])
+        for n in (10, 30):
+            await done(store.save_snapshot("a", n, b"%d" % n))
+        await done(store.create(row("b", parent="a", parent_length=25)))
+        assert store.latest_snapshot("b") == (10, b"10")
+        await done(store.append("b", tick(25)))
+        await done(store.save_snapshot("b", 26, b"own"))
+        assert store.latest_snapshot("b") == (26, b"own")
+        assert store.latest_snapshot("b", at_most=25) == (10, b"10")
+
+
+class JournalSuite(_Sessions, _Ticks, _Leases, _Letters, _Snapshots):
+    """All that a store promises to one process."""
+
+    def open_store(self) -> Store:
+        """A store; for a shared one, another hand on the same storage every time."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def store(self) -> Iterator[Store]:
+        """The store under test."""
+        store = self.open_store()
+        yield store
+        store.close()
+
+
+class SharedJournalSuite(JournalSuite):
+    """And what one promises that outlives its process and serves several at once."""
+
+    @pytest.fixture
+    def other(self, store: Store) -> Iterator[Store]:
+        """The same storage in another hand."""
+        other = self.open_store()
+        yield other
+        other.close()
+
+    @in_loop
+    async def test_what_was_durable_is_there_after_reopening(self) -> None:
+        store = self.open_store()
+        await done(store.create(row("a", inputs={"task": "x"}), "me", HOUR))
+        for n in range(5):
+            await done(store.append("a", tick(n), status="running"))
+        letter = store.post("a", b"stop")
+        kept = store.session("a")
+        store.close()
+        store = self.open_store()
+        try:
+            assert store.session("a") == kept
+            assert store.read("a", 0) == [tick(n) for n in range(5)]
+            assert [found.number for found in store.letters("a")] == [letter]
+            assert not store.acquire("a", "you", HOUR).granted
+            assert store.acquire("a", "me", HOUR).granted
+            await done(store.append("a", tick(5)))
+            assert store.read("a", 4) == [tick(4), tick(5)]
+        finally:
+            store.close()
+
+    @in_loop
+    async def test_closing_makes_everything_durable(self) -> None:
+        store = self.open_store()
+        store.create(row("a"))
+        store.create(row("b"))
+        for n in range(20):
+            store.append("a" if n % 2 else "b", tick(n))
+        store.close()
+        store.close()
+        store = self.open_store()
+        assert len(store.read("a", 0)) == len(store.read("b", 0)) == 10
+        store.close()
+
+    def test_a_closed_store_says_so(self) -> None:
+        store = self.open_store()
+        store.create(row("a"))
+        store.close()
+        for refused in (lambda: store.append("a", tick(0)), lambda: store.read("a", 0)):
+            with pytest.raises(JournalError, match="closed"):
+                refused()
+
+    @in_loop
+    async def test_another_process_reads_along(self, store: Store, other: Store) -> None:
+        await done(store.create(row("a"), "me", HOUR))
+        for n in range(3):
+            await done(store.append("a", tick(n)))
+            assert other.read("a", n) == [tick(n)]
+
+    @in_loop
+    async def test_a_driver_that_overslept_cannot_write(self, store: Store, other: Store) -> None:
+        await done(store.create(row("a"), "me", -1.0))
+        await done(store.append("a", tick(0)))
+        assert other.acquire("a", "you", HOUR).granted
+        with pytest.raises(LeaseLost, match="you"):
+            await done(store.append("a", tick(1, "mine")))
+        await done(other.append("a", tick(1, "yours")))
+        with pytest.raises(LeaseLost):
+            await done(store.append("a", tick(2, "mine")))
+        assert other.read("a", 0) == [tick(0), tick(1, "yours")]
+        other.release("a", "you")
+        assert store.acquire("a", "me", HOUR).granted
+        await done(store.append("a", tick(2, "mine")))
+        assert len(other.read("a", 0)) == 3
+
+    @in_loop
+    async def test_two_writers_without_a_lease_never_make_a_double(
+        self, store: Store, other: Store
+    ) -> None:
+        await done(store.create(row("a")))
+        await done(store.append("a", tick(0)))
+        await done(other.append("a", tick(1)))
+        with pytest.raises(LeaseLost, match="somebody else wrote"):
+            await done(store.append("a", tick(1, "late")))
+        assert store.read("a", 0) == [tick(0), tick(1)]
+
+    @in_loop
+    async def test_a_loser_does_not_take_others_with_it(self, store: Store, other: Store) -> None:
+        for id in ("lost", "fine"):
+            await done(store.create(row(id), "me", -1.0))
+            await done(store.append(id, tick(0)))
+        other.acquire("lost", "you", HOUR)
+        waits = [(id, store.append(id, tick(n))) for n in (1, 2) for id in ("lost", "fine")]
+        for id, wait in waits:
+            if id == "lost":
+                with pytest.raises(LeaseLost):
+                    await done(wait)
+            else:
+                await done(wait)
+        assert other.read("fine", 0) == [tick(0), tick(1), tick(2)]
+        assert other.read("lost", 0) == [tick(0)]
+
+    @in_loop
+    async def test_a_letter_from_another_process_is_noticed(
+        self, store: Store, other: Store
+    ) -> None:
+        await done(store.create(row("a"), "me", HOUR))
+        before = store.changes()
+        await done(store.append("a", tick(0)))
+        assert store.changes() == before
+        other.post("a", b"stop")
+        for _ in range(100):
+            if store.changes() != before:
+                break
+            await asyncio.sleep(0.01)
+        else:
+            pytest.fail("the letter went unnoticed")
+        assert [letter.control for letter in store.letters("a")] == [b"stop"]
+
+    @in_loop
+    async def test_what_cannot_be_stored_is_refused_and_leaves_no_trace(self, store: Store) -> None:
+        await done(store.create(row("a")))
+        await done(store.append("a", Started(1.0, {"task": "x"})))
+        with pytest.raises(Unstorable, match=r"step 1 .*set"):
+            store.append("a", Finished(2.0, 1, [Message("", {"seen": {1, 2}}, source="w")]))
+        await done(store.append("a", tick(1)))
+        assert len(store.read("a", 0)) == 2
+        with pytest.raises(Unstorable, match=r"inputs of session 'b'.*object"):
+            await done(store.create(row("b", inputs={"x": object()})))

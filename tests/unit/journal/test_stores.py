@@ -1,0 +1,55 @@
+"""Every store passes the conformance suite."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rondel.journal.memory import MemoryJournal, MemoryStore
+from rondel.journal.sqlite import SqliteStore
+from rondel.journal.store import Store
+from rondel.testing.journal_suite import JournalSuite, SharedJournalSuite, tick
+
+
+class TestMemory(JournalSuite):
+    def open_store(self) -> Store:
+        return MemoryStore()
+
+
+class _Sqlite(SharedJournalSuite):
+    durability = "normal"
+
+    @pytest.fixture(autouse=True)
+    def _place(self, tmp_path: Path) -> None:
+        self.path = tmp_path / "new" / "folder" / "journal.db"
+
+    def open_store(self) -> Store:
+        return SqliteStore(self.path, self.durability)
+
+
+class TestSqliteNormal(_Sqlite):
+    pass
+
+
+class TestSqliteFull(_Sqlite):
+    durability = "full"
+
+
+class TestSqliteOff(_Sqlite):
+    durability = "off"
+
+
+class TestSqliteInItsThread(_Sqlite):
+    """As on a disk where every commit is slow: all goes through the writer thread."""
+
+    @pytest.fixture(autouse=True)
+    def _slow(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("rondel.journal.writer.SLOW", 0.0)
+
+
+def test_an_append_begins_a_session_of_the_engines_own_journal() -> None:
+    journal = MemoryJournal()
+    journal.append("a", tick(0))
+    assert journal.read("a", 0) == [tick(0)]
+    assert journal.read("b", 0) == []
