@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from rondel.sessions.events import Event
     from rondel.sessions.graph import Graph
     from rondel.sessions.records import Result
+    from rondel.sessions.registry import builtin_registry
     from rondel.sessions.session import Session
 
 __all__ = [
@@ -53,6 +54,7 @@ __all__ = [
     "Suspend",
     "Usage",
     "Verdict",
+    "builtin_registry",
     "run",
 ]
 
@@ -69,6 +71,7 @@ _HOMES = {
     "sessions.events": ("Event",),
     "sessions.graph": ("Graph",),
     "sessions.records": ("Result",),
+    "sessions.registry": ("builtin_registry",),
     "sessions.session": ("Session",),
 }
 _HOME = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names}

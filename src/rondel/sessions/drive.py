@@ -16,6 +16,7 @@ from rondel.engine.runner import Runner
 from rondel.engine.snapshot import dump, load
 from rondel.engine.step import Step
 from rondel.errors import RondelError, Unstorable
+from rondel.graph.plan import Plan
 from rondel.journal.store import Durable, Store
 from rondel.sessions.controls import AnyControl, from_letter
 from rondel.sessions.events import Narrator
@@ -27,6 +28,23 @@ SNAPSHOT_EVERY = 2000
 
 SNAPSHOT_BYTES_PER_TICK = 64
 """What snapshots may add to the journal, on average."""
+
+
+def fold(store: Store, id: str, plan: Plan) -> tuple[Core, int]:
+    """A session as its journal has it, from its latest snapshot on, and how many ticks it has."""
+    core, length = Core(plan, measure=score_in), 0
+    snapshot = store.latest_snapshot(id)
+    if snapshot is not None:
+        try:
+            load(core, snapshot[1])
+            length = snapshot[0]
+        except ValueError:
+            core = Core(plan, measure=score_in)
+    for batch in store.scan(id, length):
+        for tick in batch:
+            core.apply(tick)
+        length += len(batch)
+    return core, length
 
 
 class Drive:
@@ -46,10 +64,8 @@ class Drive:
         self._store = store
         self._bell = bell
         self._watchers = watchers
-        self.core = Core(binding.plan, measure=score_in)
-        self.length = 0
-        self._next_snapshot: float = SNAPSHOT_EVERY if snapshots else inf
-        self._fold()
+        self.core, self.length = fold(store, id, binding.plan)
+        self._next_snapshot: float = self.length + (SNAPSHOT_EVERY if snapshots else inf)
         row = store.session(id)
         self._status = row.status if row is not None else ""
         self.was_stale = self._status != self.core.status
@@ -92,20 +108,6 @@ class Drive:
         await self._runner.close()
 
     # Inside
-
-    def _fold(self) -> None:
-        snapshot = self._store.latest_snapshot(self.id)
-        if snapshot is not None:
-            try:
-                load(self.core, snapshot[1])
-                self.length = snapshot[0]
-            except ValueError:
-                self.core = Core(self.core.plan, measure=score_in)
-        for batch in self._store.scan(self.id, self.length):
-            for tick in batch:
-                self.core.apply(tick)
-            self.length += len(batch)
-        self._next_snapshot += self.length
 
     def _record(self, tick: ticks.AnyTick) -> tuple[ticks.AnyTick, Durable]:
         try:

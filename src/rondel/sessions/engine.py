@@ -21,7 +21,6 @@ from rondel.sessions.fork import plan_fork
 from rondel.sessions.graph import Graph, as_graph
 from rondel.sessions.owner import is_gone, new_owner
 from rondel.sessions.records import Result
-from rondel.sessions.registry import default_registry
 from rondel.sessions.session import Session
 from rondel.sessions.stores import DEFAULT, Database, Durability, open_store
 from rondel.sessions.stream import Bell, Watcher
@@ -47,7 +46,7 @@ class Engine:
         middleware: Sequence[Middleware] = (),
     ) -> None:
         self.store: Store = open_store(db, durability)
-        self.registry = registry or default_registry()
+        self._registry = registry
         self._middleware = tuple(middleware)
         self._owner = new_owner()
         self._driven: dict[str, Session] = {}
@@ -142,7 +141,7 @@ class Engine:
 
     def bind(self, graph: Graph) -> Binding:
         """The graph with its working parts."""
-        return graph.bind(self.registry, self._middleware)
+        return graph.bind(self._registry, self._middleware)
 
     def graph_of(self, row: SessionRow) -> Graph:
         """The copy of its graph that a session keeps."""
@@ -154,7 +153,7 @@ class Engine:
                 f"session {row.id} runs a graph written in Python; hand it over again: "
                 "engine.resume(id, graph)"
             )
-        return Graph.from_document(row.document, includes=row.includes, registry=self.registry)
+        return Graph.from_document(row.document, includes=row.includes, registry=self._registry)
 
     def is_driven_elsewhere(self, id: str) -> bool:
         """Whether another living process drives the session."""

@@ -32,6 +32,11 @@ class Event(msgspec.Struct, frozen=True):
     address: str | None
     data: dict[str, Any]
 
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.__struct_fields__:
+            raise KeyError(name)
+        return getattr(self, name)
+
 
 def timestamp(seconds: float) -> str:
     """RFC 3339, in UTC."""

@@ -15,7 +15,7 @@ from rondel.engine.frame import Frame
 from rondel.engine.protocols import Usage
 from rondel.engine.step import Step
 from rondel.graph.plan import Plan
-from rondel.sessions.events import Event, Narrator, loop_face, message_face
+from rondel.sessions.events import Event, Narrator, loop_face, message_face, timestamp
 
 
 class Record(msgspec.Struct):
@@ -87,6 +87,30 @@ class Result(Record):
     reason: str = ""
     message: str = ""
     session_id: str = ""
+
+
+class QuestionRecord(Record):
+    """A question that is open."""
+
+    node_id: str
+    address: str
+    description: str
+    actions: list[str] = []
+    deadline: str | None = None
+
+
+def questions_of(core: Core) -> list[QuestionRecord]:
+    """The open questions as a core stands, oldest first."""
+    found = []
+    for number, question in core.questions.items():
+        step = core.steps[number]
+        deadline = None if question.deadline is None else timestamp(question.deadline)
+        found.append(
+            QuestionRecord(
+                step.node.id, step.address, question.description, list(question.actions), deadline
+            )
+        )
+    return found
 
 
 def result_of(session: str, core: Core) -> Result:

@@ -166,7 +166,7 @@ def _saying(data: dict[str, Any]) -> ticks.Finished:
 def test_the_refusal_names_the_node_where_it_can() -> None:
     with pytest.raises(Unstorable, match=r"^step 7 \(node 'Critic'\) has a set"):
         codec.encode(_saying({"x": set()}))
-    with pytest.raises(Unstorable, match="^the record of 'started' has a set at inputs.x"):
+    with pytest.raises(Unstorable, match=r"^the record of 'started' has a set at inputs\.x"):
         codec.encode(ticks.Started(1.0, {"x": set()}))
 
 
@@ -183,7 +183,7 @@ def test_data_that_contains_itself_is_refused() -> None:
 
 
 def test_a_record_of_a_newer_format_says_so() -> None:
-    with pytest.raises(JournalNewer, match="format 2 .*reads up to 1"):
+    with pytest.raises(JournalNewer, match=r"format 2 .*reads up to 1"):
         codec.decode(b"\x02whatever")
 
 

@@ -1,0 +1,317 @@
+"""What goes wrong is said in one sentence, and nothing that was durable is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from rondel.errors import (
+    JournalCorrupt,
+    JournalError,
+    JournalFull,
+    JournalLocked,
+    JournalNewer,
+    JournalUnwritable,
+)
+from rondel.journal.sqlite import SqliteStore
+from rondel.testing.journal_suite import done, in_loop, row, tick
+
+NOBODY = 65534
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "journal.db"
+
+
+def said(refused: pytest.ExceptionInfo[JournalError], path: Path) -> str:
+    """The sentence: one line, and it names the file."""
+    text = str(refused.value)
+    assert str(path) in text
+    assert "\n" not in text
+    return text
+
+
+# Places that cannot be written
+
+
+@contextmanager
+def as_nobody() -> Iterator[None]:
+    """Root may write anywhere; take that away for a while."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.fixture
+def public() -> Iterator[Path]:
+    """A folder that everybody may enter, and only its owner may change."""
+    folder = Path(tempfile.mkdtemp(prefix="rondel-test-"))
+    folder.chmod(0o555)
+    yield folder
+    folder.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+def test_a_folder_that_cannot_be_written(public: Path) -> None:
+    path = public / "journal.db"
+    with as_nobody(), pytest.raises(JournalUnwritable) as refused:
+        SqliteStore(path)
+    assert "ermission" in said(refused, path)
+
+
+def test_a_file_that_cannot_be_written(public: Path) -> None:
+    path = public / "journal.db"
+    public.chmod(0o755)
+    store = SqliteStore(path)
+    store.create(row("a"))
+    store.close()
+    path.chmod(0o444)
+    public.chmod(0o555)
+    with as_nobody(), pytest.raises(JournalUnwritable) as refused:
+        SqliteStore(path)
+    assert "permissions" in said(refused, path)
+
+
+def test_a_path_below_a_file(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    path = tmp_path / "file" / "journal.db"
+    with pytest.raises(JournalUnwritable) as refused:
+        SqliteStore(path)
+    assert "Not a directory" in said(refused, path)
+
+
+def test_a_path_that_is_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(JournalUnwritable) as refused:
+        SqliteStore(tmp_path)
+    assert "folder" in said(refused, tmp_path)
+
+
+# Files that are no journals
+
+
+def test_a_file_that_is_no_database(path: Path) -> None:
+    path.write_text("Dear diary, " * 1000)
+    with pytest.raises(JournalCorrupt) as refused:
+        SqliteStore(path)
+    assert "not a database" in said(refused, path)
+    assert path.read_text().startswith("Dear diary")
+
+
+def test_a_database_of_another_program_is_left_alone(path: Path) -> None:
+    db = sqlite3.connect(path)
+    db.execute("CREATE TABLE cookies (name)")
+    db.commit()
+    db.close()
+    before = path.read_bytes()
+    with pytest.raises(JournalCorrupt) as refused:
+        SqliteStore(path)
+    assert "another program's" in said(refused, path)
+    assert path.read_bytes() == before
+
+
+def test_a_journal_of_a_newer_version(path: Path) -> None:
+    SqliteStore(path).close()
+    db = sqlite3.connect(path)
+    db.execute("PRAGMA user_version = 99")
+    db.close()
+    with pytest.raises(JournalNewer) as refused:
+        SqliteStore(path)
+    assert "version 99" in said(refused, path)
+
+
+def test_a_damaged_file_says_so_when_it_is_read(path: Path) -> None:
+    store = SqliteStore(path)
+    store.create(row("a"))
+    store.extend("a", [tick(n) for n in range(2000)])
+    store.close()
+    with path.open("r+b") as file:
+        for page in range(20, 60):
+            file.seek(page * 4096)
+            file.write(os.urandom(4096))
+    store = SqliteStore(path)
+    with pytest.raises(JournalCorrupt):
+        store.read("a", 0)
+    store.close()
+
+
+def test_a_tick_that_is_missing_is_not_passed_over(path: Path) -> None:
+    store = SqliteStore(path)
+    store.create(row("a"))
+    store.extend("a", [tick(n) for n in range(10)])
+    db = sqlite3.connect(path)
+    db.execute("DELETE FROM tick WHERE n = 4")
+    db.commit()
+    db.close()
+    with pytest.raises(JournalCorrupt, match="session 'a' has 5 of its ticks 0 to 9"):
+        store.read("a", 0)
+    store.close()
+
+
+# No space
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of one megabyte."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
+    if shutil.which("mount") is None or subprocess.run(command, capture_output=True).returncode:
+        pytest.skip("cannot mount a small file system here")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_full_disk_loses_nothing_that_was_durable(small_disk: Path) -> None:
+    _fill(small_disk / "journal.db", limit=None)
+
+
+def test_a_full_database_loses_nothing_that_was_durable(path: Path) -> None:
+    _fill(path, limit=40)
+
+
+def _fill(path: Path, limit: int | None) -> None:
+    store = SqliteStore(path)
+    if limit is not None:
+        store._writer._db.execute(f"PRAGMA max_page_count = {limit}")
+    store.create(row("a"))
+    kept = 0
+    with pytest.raises(JournalFull) as refused:
+        for n in range(10_000):
+            store.append("a", tick(n, "x" * 500))
+            kept += 1
+    assert "full" in said(refused, path)
+    assert kept > 10
+    with pytest.raises(JournalFull):
+        store.append("a", tick(kept, "x" * 500))
+    with pytest.raises(JournalFull):
+        store.post("a", b"{}")
+    expected = [tick(n, "x" * 500) for n in range(kept)]
+    assert store.read("a", 0) == expected
+    store.close()
+    store = SqliteStore(path)
+    assert store.read("a", 0) == expected
+    store.close()
+
+
+@in_loop
+async def test_everybody_who_waits_hears_that_the_disk_is_full(path: Path) -> None:
+    store = SqliteStore(path)
+    names = [f"s{n}" for n in range(50)]
+    for wait in [store.create(row(name)) for name in names]:
+        await done(wait)
+    store._writer._db.execute("PRAGMA max_page_count = 60")
+    kept = dict.fromkeys(names, 0)
+
+    async def run(name: str) -> None:
+        for n in range(1000):
+            await done(store.append(name, tick(n, "x" * 200)))
+            kept[name] += 1
+
+    outcomes = await asyncio.gather(*map(run, names), return_exceptions=True)
+    assert {type(outcome) for outcome in outcomes} == {JournalFull}
+    for name in names:
+        assert store.read(name, 0) == [tick(n, "x" * 200) for n in range(kept[name])]
+    store.close()
+
+
+# Locks
+
+
+_HOLD = """
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1], isolation_level=None)
+db.execute("BEGIN IMMEDIATE")
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def held(path: Path) -> Iterator[subprocess.Popen[str]]:
+    """The file, while another process is in the middle of writing to it."""
+    holder = subprocess.Popen(
+        [sys.executable, "-c", _HOLD, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert holder.stdout is not None
+    assert holder.stdin is not None
+    with holder:
+        assert holder.stdout.readline() == "held\n"
+        yield holder
+        holder.stdin.close()
+
+
+def test_a_lock_that_is_not_given_up_is_an_error_and_no_more(path: Path) -> None:
+    store = SqliteStore(path, patience=0.1)
+    store.create(row("a"), "me", 60)
+    store.append("a", tick(0))
+    with held(path):
+        with pytest.raises(JournalLocked) as refused:
+            store.append("a", tick(1))
+        assert "another process" in said(refused, path)
+        assert store.read("a", 0) == [tick(0)]
+        with pytest.raises(JournalLocked):
+            store.acquire("a", "me", 60)
+    with pytest.raises(JournalLocked):
+        store.append("a", tick(2))
+    assert store.acquire("a", "me", 60).granted
+    store.append("a", tick(1))
+    assert store.read("a", 0) == [tick(0), tick(1)]
+    store.close()
+
+
+@in_loop
+async def test_the_loop_runs_on_while_another_process_writes(path: Path) -> None:
+    store = SqliteStore(path)
+    await done(store.create(row("a")))
+    await done(store.append("a", tick(0)))
+    with held(path) as holder:
+        wait = store.append("a", tick(1))
+        assert wait is not None
+        beats = 0
+        while beats < 20:
+            await asyncio.sleep(0.005)
+            beats += 1
+        assert store.read("a", 0) == [tick(0)]
+        assert holder.stdin is not None
+        threading.Timer(0.05, holder.stdin.close).start()
+        await done(wait)
+        assert store.read("a", 0) == [tick(0), tick(1)]
+    store.close()
+
+
+def test_many_processes_open_a_new_file_at_once(path: Path) -> None:
+    script = (
+        "import sys; from rondel.journal.sqlite import SqliteStore\n"
+        "from rondel.testing.journal_suite import row, tick\n"
+        "store = SqliteStore(sys.argv[1]); store.create(row(sys.argv[2]))\n"
+        "[store.append(sys.argv[2], tick(n)) for n in range(50)]; store.close()"
+    )
+    names = [f"p{n}" for n in range(6)]
+    commands = [[sys.executable, "-c", script, str(path), name] for name in names]
+    for process in [subprocess.Popen(command) for command in commands]:
+        assert process.wait() == 0
+    store = SqliteStore(path)
+    for name in names:
+        assert store.read(name, 0) == [tick(n) for n in range(50)]
+    store.close()
