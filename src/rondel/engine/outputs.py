@@ -35,10 +35,14 @@ class Outputs:
         return None
 
     def why_none(self, frame: Frame) -> str:
-        """Why nothing came out, naming the nodes whose conditions held nobody."""
+        """Why nothing came out, naming the conditions that held nobody."""
         ends = ", ".join(repr(self._plan.nodes[end].id) for end in frame.scope.ends)
         text = f"no end node produced output ({ends})"
-        if self.stuck:
-            names = ", ".join(repr(self._plan.nodes[node].id) for node in self.stuck)
-            text += f"; no condition held on the edges out of {names}"
+        edges = [self._plan.edges[edge].spec for node in self.stuck for edge in self._out(node)]
+        if edges:
+            held = ", ".join(f"{e.source} -> {e.target} ({e.condition.type})" for e in edges)
+            text += f"; none of these conditions held: {held}"
         return text
+
+    def _out(self, node: int) -> list[int]:
+        return self._plan.nodes[node].out
