@@ -32,12 +32,14 @@ class Request:
     """One question to a model: what it is told, and where in the session it is asked.
 
     `index` counts the calls of the node in the session, from 0; `text` and `data` are what the
-    node was given; `emit` takes the answer piece by piece while it comes.
+    node was given; `emit` takes the answer piece by piece while it comes. A call that is made
+    again, after a crash or for a retry, has the same `idempotency_key`.
     """
 
     node_id: str
     messages: Sequence[Message]
     system: str = ""
+    idempotency_key: str = ""
     text: str = ""
     data: dict[str, Any] = field(default_factory=dict)
     index: int = 0

@@ -97,6 +97,7 @@ class AgentProcessor:
             node_id=ctx.node_id,
             messages=messages if self._config.input_mode == "messages" else as_prompt(messages),
             system=self._config.role,
+            idempotency_key=ctx.idempotency_key,
             text=ctx.text,
             data=ctx.data,
             index=index,

@@ -100,6 +100,19 @@ class Engine:
         await session.resume()
         return session
 
+    async def recover(self) -> list[Session]:
+        """Go on with every session that a process which is gone left running."""
+        found = []
+        for status in ("running", "pending"):
+            before: str | None = None
+            while True:
+                page = self.store.sessions(status, before=before)
+                found += [row for row in page.rows if self._is_abandoned(row)]
+                before = page.next
+                if before is None:
+                    break
+        return [await self.resume(row.id) for row in found]
+
     def sessions(
         self,
         status: str | None = None,
@@ -169,7 +182,7 @@ class Engine:
         if not lease.granted:
             raise SessionBusy(f"session {session.id} is driven by another process ({lease.owner})")
         self._driven[session.id] = session
-        self._watch()
+        self.watch()
 
     def let_go(self, session: Session) -> None:
         """Nobody here drives the session any more."""
@@ -181,11 +194,26 @@ class Engine:
         snapshots = not isinstance(self.store, MemoryStore)
         return Drive(id, self.store, binding, bell, watchers, snapshots=snapshots)
 
+    def watch(self) -> None:
+        """Look after leases, letters and what other processes write, while anybody cares."""
+        if isinstance(self.store, MemoryStore):
+            return
+        if self._poller is None or self._poller.done():
+            self._poller = asyncio.get_running_loop().create_task(self._poll())
+
     async def post(self, id: str, control: AnyControl) -> None:
         """Leave a control for the process that drives the session."""
         self.store.post(id, to_letter(control))
 
     # Inside
+
+    def _is_abandoned(self, row: SessionRow) -> bool:
+        if row.id in self._driven or (row.labels.get("python") and not self._knows(row)):
+            return False
+        return row.length > 0 and not self.is_driven_elsewhere(row.id)
+
+    def _knows(self, row: SessionRow) -> bool:
+        return row.id in self._python_graphs
 
     async def _begin(self, row: SessionRow, graph: Graph) -> Session:
         created = self.store.create(row, self._owner, LEASE)
@@ -200,13 +228,6 @@ class Engine:
         else:
             await session.resume()
         return session
-
-    def _watch(self) -> None:
-        """Look after leases and letters while anything is driven here."""
-        if isinstance(self.store, MemoryStore):
-            return
-        if self._poller is None or self._poller.done():
-            self._poller = asyncio.get_running_loop().create_task(self._poll())
 
     async def _poll(self) -> None:
         seen, renewed = self.store.changes(), 0.0

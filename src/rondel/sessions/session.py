@@ -94,6 +94,7 @@ class Session:
 
     async def result(self) -> Result:
         """Wait until the session is over, and say what became of it."""
+        self._engine.watch()
         while self.status not in ENDED:
             self._check_alive()
             await self._bell.wait()
@@ -113,6 +114,7 @@ class Session:
 
     def events(self, after: int = 0, *, debug: bool = False) -> AsyncIterator[Event]:
         """Every durable event after number `after`, live ones from now on, until the end."""
+        self._engine.watch()
         watcher = Watcher(
             Narrator(self.id, self.graph.plan(), debug),
             lambda start: self._engine.store.read(self.id, start, start + 1000),
@@ -171,8 +173,9 @@ class Session:
         """Do it here, or leave it for the process that drives the session."""
         self._check_alive()
         if self._drive is None and self._engine.is_driven_elsewhere(self.id):
-            await self._engine.post(self.id, control)
-            return
+            if not isinstance(control, Resume):
+                await self._engine.post(self.id, control)
+                return
         drive = self._open()
         try:
             if not (isinstance(control, Resume) and _goes_on_by_itself(drive)):
