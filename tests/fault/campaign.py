@@ -71,7 +71,7 @@ def finish(victim: str, folder: Path) -> None:
         async with Engine(folder / "db") as engine:
             rows = engine.sessions().rows
             finished = []
-            if rows and rows[0].length:
+            if rows:
                 session = engine.get(rows[0].id)
                 session.use(graph)
                 finished = [step.address for step in session.steps() if step.status == "completed"]

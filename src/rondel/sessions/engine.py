@@ -210,7 +210,7 @@ class Engine:
     def _is_abandoned(self, row: SessionRow) -> bool:
         if row.id in self._driven or (row.labels.get("python") and not self._knows(row)):
             return False
-        return row.length > 0 and not self.is_driven_elsewhere(row.id)
+        return not self.is_driven_elsewhere(row.id)
 
     def _knows(self, row: SessionRow) -> bool:
         return row.id in self._python_graphs

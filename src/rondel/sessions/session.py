@@ -172,13 +172,15 @@ class Session:
     async def control(self, control: AnyControl) -> None:
         """Do it here, or leave it for the process that drives the session."""
         self._check_alive()
-        if self._drive is None and self._engine.is_driven_elsewhere(self.id):
-            if not isinstance(control, Resume):
-                await self._engine.post(self.id, control)
-                return
+        resuming = isinstance(control, Resume)
+        if self._drive is None and not resuming and self._engine.is_driven_elsewhere(self.id):
+            await self._engine.post(self.id, control)
+            return
         drive = self._open()
         try:
-            if not (isinstance(control, Resume) and _goes_on_by_itself(drive)):
+            if resuming and drive.core.status == "pending":
+                await drive.begin(self.row.inputs)
+            elif not (resuming and _goes_on_by_itself(drive)):
                 await drive.control(control)
         finally:
             self._keep_driving(drive)
