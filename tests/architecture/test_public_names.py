@@ -31,6 +31,7 @@ NAMES = [
     "Suspend",
     "Usage",
     "Verdict",
+    "builtin_registry",
     "run",
 ]
 HEAVY = ("typer", "rich", "cel", "genai_prices", "yaml", "pydantic_ai", "fastapi", "pydantic")

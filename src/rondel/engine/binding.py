@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from rondel.engine.context import StepContext
 from rondel.engine.message import Message
 from rondel.engine.protocols import (
     Condition,
+    Context,
     Emit,
     Handler,
+    Immediate,
     Lock,
     Middleware,
     Outcome,
@@ -49,7 +51,7 @@ class BoundEdge:
 class BoundNode:
     """A node with its processor, wrapped in what the graph says about retries and timeouts."""
 
-    __slots__ = ("all_edges", "call", "edges", "plain", "processor", "router", "source")
+    __slots__ = ("all_edges", "call", "edges", "now", "plain", "processor", "router", "source")
 
     def __init__(
         self,
@@ -64,31 +66,38 @@ class BoundNode:
         self.processor: Processor | None = None
         self.router: Router | None = None
         self.call: Handler | None = None
+        self.now: Callable[[Context], Outcome | Awaitable[Outcome]] | None = None
+        """The processor without anything around it, where it need not wait."""
         if node.inner is None:
             spec = node.spec
             self.processor = spec.processor or registry.build("node", spec.type, spec.config)
             self.call = _wrap(self.processor, node, middleware)
+            bare = self.call == self.processor.process
+            if bare and isinstance(self.processor, Immediate):
+                self.now = self.processor.process_now
             self.router = self.processor if isinstance(self.processor, Router) else None
         self.plain = self.router is None and all(
             edge.condition is None and edge.process is None and not edge.contract for edge in edges
         )
 
-    def route(self, step: Step, output: Emit) -> tuple[list[int], dict[int, list[Message | None]]]:
-        """The edges that fire, and what they made of the messages where they changed them."""
+    def route(
+        self, step: Step, output: Emit, messages: list[Message]
+    ) -> tuple[list[int], dict[int, list[Message | None]]]:
+        """The edges that fire for these messages, and what they made of those they changed."""
+        if not messages:
+            return [], {}
         if self.plain:
-            return (self.all_edges, {}) if output.messages else ([], {})
+            return self.all_edges, {}
         fired: list[int] = []
         altered: dict[int, list[Message | None]] = {}
-        for edge in self._chosen(output):
+        edges: Sequence[Any] = self.edges
+        if self.router is not None:
+            edges = self.router.route(output, self.edges)
+        for edge in edges:
             if edge.contract and _leaves_a_loop(step, edge):
                 continue
-            _evaluate(edge, output.messages, step.round, fired, altered)
+            _evaluate(edge, messages, step.round, fired, altered)
         return fired, altered
-
-    def _chosen(self, output: Emit) -> Sequence[BoundEdge]:
-        if self.router is None or not output.messages:
-            return self.edges
-        return self.router.route(output, self.edges)  # type: ignore[return-value]
 
 
 class Binding:

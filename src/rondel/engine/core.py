@@ -85,11 +85,13 @@ class Core(Schedule):
         self.last_at = tick.at
         if isinstance(tick, ticks.Finished):
             self._finish(tick)
+            if tick.usage:
+                self._spend(tick.usage)
         else:
             self._apply_rare(tick)
-        usage: list[Usage] = getattr(tick, "usage", None) or []
-        if usage:
-            self._spend(usage)
+            usage: list[Usage] | None = getattr(tick, "usage", None)
+            if usage:
+                self._spend(usage)
         if self.status != "running" or self.questions or self.paused or self.lock:
             self._update_status()
         return self.commands
@@ -283,7 +285,7 @@ class Core(Schedule):
         frame = step.frame
         if tick.verdict is not None:
             frame.take_verdict(tick.verdict, step.level, step.item)
-        if messages and self._measure is not None:
+        if messages and messages[-1].data and self._measure is not None:
             frame.note(self._measure(messages[-1]), step.level, step.item)
         if tick.fired or tick.altered:
             self._send(step, tick)

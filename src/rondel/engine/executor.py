@@ -6,7 +6,8 @@ result is in the tick that comes back, so that the core and every replay can do 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
@@ -32,32 +33,50 @@ class Executor:
         self._shell = shell
         self._clock = clock
 
-    async def perform(self, command: Command) -> ticks.AnyTick:
-        """Do what the core asks for; the tick says what came of it."""
+    def perform(self, command: Command) -> ticks.AnyTick | Awaitable[ticks.AnyTick]:
+        """Do what the core asks for; the tick says what came of it, now or when awaited."""
         if isinstance(command, Step):
-            return await self._run_step(command)
+            return self._run_step(command)
         if isinstance(command, Route):
             return self._route(command)
         return self._leave(command)
 
-    async def _run_step(self, step: Step) -> ticks.AnyTick:
+    def _run_step(self, step: Step) -> ticks.AnyTick | Awaitable[ticks.AnyTick]:
         now = self._clock()
         core = self._core
-        active = now - core.started_at - core.idle
-        ctx = StepContext(step, self._shell, now, active)
+        ctx = StepContext(step, self._shell, now, now - core.started_at - core.idle)
         bound = self._binding.nodes[step.node.index]
+        if bound.now is None:
+            return self._await_step(step, ctx, bound.call(ctx))  # type: ignore[misc]
         try:
-            outcome = await bound.call(ctx)  # type: ignore[misc]
+            outcome = bound.now(ctx)
             if isinstance(outcome, Emit):
-                return self._emitted(step, ctx, outcome, now)
-            return self._other_outcome(step, ctx, outcome, now)
-        except Exception as error:  # the one blanket catch: what a node raises is the node's own
-            return self._failed(step, ctx, error, now)
+                return self._emitted(step, ctx, outcome)
+            if inspect.isawaitable(outcome):
+                return self._await_step(step, ctx, outcome)
+            return self._other_outcome(step, ctx, outcome)
+        except Exception as error:  # what a node raises is the node's own
+            return self._failed(step, ctx, error)
 
-    def _emitted(self, step: Step, ctx: StepContext, outcome: Emit, began: float) -> ticks.Finished:
+    async def _await_step(
+        self, step: Step, ctx: StepContext, call: Awaitable[Outcome | Lock]
+    ) -> ticks.AnyTick:
+        try:
+            outcome = await call
+            if isinstance(outcome, Emit):
+                return self._emitted(step, ctx, outcome)
+            return self._other_outcome(step, ctx, outcome)
+        except Exception as error:  # the same
+            return self._failed(step, ctx, error)
+
+    def _emitted(self, step: Step, ctx: StepContext, outcome: Emit) -> ticks.Finished:
         bound = self._binding.nodes[step.node.index]
-        messages = [_signed(message, bound.source) for message in outcome.messages]
-        fired, altered = bound.route(step, outcome if bound.plain else _with(outcome, messages))
+        source = bound.source
+        messages = [
+            message if message.source == source else _signed(message, source)
+            for message in outcome.messages
+        ]
+        fired, altered = bound.route(step, outcome, messages)
         now = self._clock()
         return ticks.Finished(
             now,
@@ -69,12 +88,12 @@ class Executor:
             outcome.verdict,
             outcome.report,
             ctx.usage or [],
-            now - began,
+            now - ctx.now,
             ctx.retried or [],
         )
 
     def _other_outcome(
-        self, step: Step, ctx: StepContext, outcome: Outcome | Lock, began: float
+        self, step: Step, ctx: StepContext, outcome: Outcome | Lock
     ) -> ticks.AnyTick:
         now = self._clock()
         match outcome:
@@ -86,7 +105,7 @@ class Executor:
                     verdict=outcome.verdict,
                     report=outcome.report,
                     usage=ctx.usage or [],
-                    took=now - began,
+                    took=now - ctx.now,
                     retried=ctx.retried or [],
                 )
             case Suspend():
@@ -99,7 +118,7 @@ class Executor:
                 name = type(outcome).__name__
                 raise StepFailed(f"node {step.node.id!r} returned {name}, not an outcome")
 
-    def _failed(self, step: Step, ctx: StepContext, error: Exception, began: float) -> ticks.Failed:
+    def _failed(self, step: Step, ctx: StepContext, error: Exception) -> ticks.Failed:
         now = self._clock()
         return ticks.Failed(
             now,
@@ -107,7 +126,7 @@ class Executor:
             error=describe(error),
             kind="timeout" if isinstance(error, StepTimeout) else type(error).__name__,
             usage=ctx.usage or [],
-            took=now - began,
+            took=now - ctx.now,
             retried=ctx.retried or [],
         )
 
@@ -116,9 +135,9 @@ class Executor:
         step = command.step
         ctx = StepContext(step, self._shell, self._clock(), 0.0)
         try:
-            return self._emitted(step, ctx, Emit(command.messages), ctx.now)
+            return self._emitted(step, ctx, Emit(command.messages))
         except Exception as error:
-            return self._failed(step, ctx, error, ctx.now)
+            return self._failed(step, ctx, error)
 
     def _leave(self, command: Leave) -> ticks.AnyTick:
         """Process what a contract sends out of a loop."""
@@ -136,13 +155,7 @@ class Executor:
 
 def _signed(message: Message, source: str) -> Message:
     """The message with its source; a fresh one is signed in place, a shared one is copied."""
-    if message.source == source:
-        return message
     if not message.source:
         msgspec.structs.force_setattr(message, "source", source)
         return message
     return msgspec.structs.replace(message, source=source)
-
-
-def _with(outcome: Emit, messages: list[Message]) -> Emit:
-    return Emit(messages, outcome.state, outcome.verdict, outcome.report)

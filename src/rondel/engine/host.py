@@ -14,7 +14,11 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
+from rondel.engine.effects import Command
 from rondel.engine.ticks import AnyTick
+
+Outcome = tuple[AnyTick, Command]
+"""What came of a command."""
 
 
 class Host(Protocol):
@@ -29,11 +33,11 @@ class Host(Protocol):
         """Whether anything that was started has not been told by `next`."""
         ...
 
-    def start(self, key: str, call: Callable[[], Awaitable[AnyTick]]) -> None:
+    def start(self, key: str, call: Callable[[], Awaitable[Outcome]]) -> None:
         """Begin a command beside the driver; the key names it, also after a crash."""
         ...
 
-    async def next(self) -> AnyTick | None:
+    async def next(self) -> Outcome | None:
         """What came of whichever command ended first; None if `wake` was called instead."""
         ...
 
@@ -51,7 +55,7 @@ class AsyncioHost:
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
-        self._outcomes: deque[AnyTick] = deque()
+        self._outcomes: deque[Outcome] = deque()
         self._news = asyncio.Event()
 
     now = staticmethod(time.time)
@@ -61,11 +65,11 @@ class AsyncioHost:
         """Whether anything is under way or waits to be told."""
         return bool(self._tasks or self._outcomes)
 
-    def start(self, key: str, call: Callable[[], Awaitable[AnyTick]]) -> None:
+    def start(self, key: str, call: Callable[[], Awaitable[Outcome]]) -> None:
         """Begin a command as a task."""
         self._tasks.add(asyncio.get_running_loop().create_task(self._run(call), name=key))
 
-    async def next(self) -> AnyTick | None:
+    async def next(self) -> Outcome | None:
         """What ended first, or None after `wake`."""
         if not self._outcomes:
             self._news.clear()
@@ -86,7 +90,7 @@ class AsyncioHost:
             await asyncio.gather(*tasks, return_exceptions=True)
         self._outcomes.clear()
 
-    async def _run(self, call: Callable[[], Awaitable[AnyTick]]) -> None:
+    async def _run(self, call: Callable[[], Awaitable[Outcome]]) -> None:
         self._outcomes.append(await call())
         self._tasks.discard(asyncio.current_task())
         self._news.set()

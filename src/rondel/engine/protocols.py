@@ -179,6 +179,16 @@ class Processor(Protocol):
     async def process(self, ctx: Context) -> Outcome: ...
 
 
+@runtime_checkable
+class Immediate(Protocol):
+    """A processor that need not wait: called in place, without a coroutine.
+
+    It may still return an awaitable of its outcome where waiting turns out to be needed.
+    """
+
+    def process_now(self, ctx: Context) -> Outcome | Awaitable[Outcome]: ...
+
+
 class Exit(Protocol):
     """An outgoing edge as a router sees it."""
 

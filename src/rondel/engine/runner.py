@@ -124,48 +124,56 @@ class Runner:
         return False
 
     async def _run_in_place(self) -> None:
-        """The common case: one thing to do, awaited here; a loop of them without any task."""
+        """The common case: one thing to do, done here; a loop of them without any task."""
         ready, core = self._ready, self.core
         last_yield = self._host.now()
         while len(ready) == 1:
             command = ready.popleft()
-            self._in_place = True
-            try:
-                tick = await self._perform(command)
-            except asyncio.CancelledError:
-                if not core.ended:
-                    raise
-                asyncio.current_task().uncancel()  # type: ignore[union-attr]
-                return
-            finally:
-                self._in_place = False
-            if core.ended:
-                return
-            await self._journal(tick)
+            tick = self._executor.perform(command)
+            if not isinstance(tick, ticks.Tick):
+                awaited = await self._await_in_place(tick)
+                if awaited is None:
+                    return
+                tick = awaited
+            await self._journal(tick, command)
             if core.status != "running" or core.questions:
                 return
             if tick.at - last_yield > YIELD_EVERY:
                 await asyncio.sleep(0)
                 last_yield = self._host.now()
 
+    async def _await_in_place(self, call: Awaitable[ticks.AnyTick]) -> ticks.AnyTick | None:
+        """The tick; None if the session was ended meanwhile."""
+        self._in_place = True
+        try:
+            tick = await call
+        except asyncio.CancelledError:
+            if not self.core.ended:
+                raise
+            asyncio.current_task().uncancel()  # type: ignore[union-attr]
+            return None
+        finally:
+            self._in_place = False
+        return None if self.core.ended else tick
+
     def _start_ready(self) -> None:
         while self._ready:
             command = self._ready.popleft()
             self._host.start(_key(command), partial(self._perform, command))
 
-    async def _perform(self, command: Command) -> ticks.AnyTick:
-        tick = await self._executor.perform(command)
-        if isinstance(tick, ticks.Locked):
-            self._ready.append(command)  # for when the lock is opened
-        return tick
+    async def _perform(self, command: Command) -> tuple[ticks.AnyTick, Command]:
+        tick = self._executor.perform(command)
+        return (tick if isinstance(tick, ticks.Tick) else await tick), command
 
     async def _wait_any(self) -> None:
-        tick = await self._host.next()
-        if tick is not None and not self.core.ended:
-            await self._journal(tick)
+        outcome = await self._host.next()
+        if outcome is not None and not self.core.ended:
+            await self._journal(*outcome)
 
-    async def _journal(self, tick: ticks.AnyTick) -> None:
+    async def _journal(self, tick: ticks.AnyTick, command: Command | None = None) -> None:
         """Record the tick and fold it in; what depends on it starts once it is durable."""
+        if command is not None and isinstance(tick, ticks.Locked):
+            self._ready.append(command)  # for when the lock is opened
         recorded, durable = self._record(tick)
         commands = self.core.apply(recorded)
         self._applied()

@@ -205,7 +205,10 @@ def _dump_step(step: Step) -> _Step:
 
 
 def _dump_node(number: int, state: NodeState) -> _Node:
-    inbox = [_Sent(*delivery[:6]) for delivery in state.transcript.inbox]
+    inbox = [
+        _Sent(d.prefix, d.round, d.level, d.place, d.number, d.message)
+        for d in state.transcript.inbox
+    ]
     transcript = state.transcript
     return _Node(number, inbox, transcript.retained, transcript.keeps, state.private)
 
@@ -238,6 +241,7 @@ class _Restoration:
             self._frame(frame.entry)
         for step in snapshot.steps:
             self._step(step.number)
+        core.steps = dict(sorted(core.steps.items()))
         for name in (
             "status",
             "reason",

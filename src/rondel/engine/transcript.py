@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
 
 import msgspec
 
@@ -15,7 +15,7 @@ EVERYTHING = -1
 """The context window that forgets nothing."""
 
 
-class Delivery(NamedTuple):
+class Delivery(msgspec.Struct, gc=False):
     """One message, or a bare clear, on its way to a node.
 
     `prefix`, `round`, `level`, `place` and `number` are the logical time at which it was sent.

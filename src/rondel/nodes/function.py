@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable
-from types import CoroutineType
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from pydantic import Field
@@ -45,18 +44,24 @@ class FunctionProcessor:
 
     async def process(self, ctx: Context) -> Outcome:
         if self._blocking:
-            result = await asyncio.to_thread(self._function, ctx)
-        else:
-            result = self._function(ctx)
-        if type(result) is CoroutineType:
-            result = await result
+            return await self._settled(await asyncio.to_thread(self._function, ctx), ctx)
+        return await self._settled(self._function(ctx), ctx)
+
+    def process_now(self, ctx: Context) -> Outcome | Awaitable[Outcome]:
+        """Call a plain function in place; what has to be awaited is handed on."""
+        if self._blocking:
+            return self.process(ctx)
+        result = self._function(ctx)
         if type(result) is str:
             return Emit((Message(result),))
         if type(result) is dict:
             return Emit((Message("", result.copy()),))
         if inspect.isawaitable(result):
-            result = await result
+            return self._settled(result, ctx)
         return self._outcome(result, ctx)
+
+    async def _settled(self, result: Any, ctx: Context) -> Outcome:
+        return self._outcome(await result if inspect.isawaitable(result) else result, ctx)
 
     def _outcome(self, result: Any, ctx: Context) -> Outcome:
         match result:

@@ -65,9 +65,7 @@ def forest(plan: Plan, scope: Scope | None = None) -> Tree:
 
 def levels(plan: Plan, scope: Scope | None = None) -> dict[str, int]:
     scope = scope or plan.root
-    return {
-        plan.nodes[node].name: scope.levels[item] for node, item in scope.item_of.items()
-    }
+    return {plan.nodes[node].name: scope.levels[item] for node, item in scope.item_of.items()}
 
 
 # The forest

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from rondel import Context, Engine, Graph, Session
-from rondel.errors import Disconnected, WrongState
+from rondel import Context, Engine, Graph, Outcome, Session
+from rondel.engine.protocols import Handler, Lock
+from rondel.errors import CallError, Disconnected, WrongState
 from tests.unit.sessions.playing import chain, limited, saying, until
 
 
@@ -458,6 +459,65 @@ def test_a_control_in_the_wrong_state_is_refused_with_a_sentence(
             assert before in text
             assert "\n" not in text
             assert session.status == before
+
+    limited(main(), 5)
+
+
+class Locks:
+    """Middleware that lets nothing through until it is told to."""
+
+    def __init__(self) -> None:
+        self.locked = True
+
+    async def around(self, ctx: Context, call: Handler) -> Outcome | Lock:
+        return Lock("TIMEOUT", "too long", {"seconds": 7}) if self.locked else await call(ctx)
+
+
+@pytest.mark.parametrize("control", ["resume", "pause", "answer"])
+def test_a_locked_session_refuses_what_would_not_open_it(control: str) -> None:
+    async def main() -> None:
+        async with Engine(db=None, middleware=[Locks()]) as engine:
+            session = await engine.start(saying(Graph("g"), "a"))
+            assert (await session.settled()).status == "suspended_locked"
+            with pytest.raises(WrongState, match="lock"):
+                await CONTROLS[control](session)
+            assert session.status == "suspended_locked"
+
+    limited(main(), 5)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{}, {"risk_justification": "  "}, {"safety_checks": [True, True]}]
+)
+def test_an_unlock_without_a_reason_is_refused(wrong: dict[str, Any]) -> None:
+    async def main() -> None:
+        async with Engine(db=None, middleware=[Locks()]) as engine:
+            session = await engine.start(saying(Graph("g"), "a"))
+            await session.settled()
+            with pytest.raises(CallError):
+                await session.unlock(**wrong)
+            assert session.status == "suspended_locked"
+
+    limited(main(), 5)
+
+
+@pytest.mark.parametrize(
+    "why", [{"risk_justification": "looked at it"}, {"safety_checks": [True, True, True]}]
+)
+def test_an_unlocked_session_goes_on_at_the_very_step(why: dict[str, Any]) -> None:
+    async def main() -> None:
+        guard = Locks()
+        graph = chain(saying(Graph("g"), "a", "b"), "a", "b")
+        async with Engine(db=None, middleware=[guard]) as engine:
+            session = await engine.start(graph)
+            await session.settled()
+            guard.locked = False
+            await session.unlock(**why, by="Ada")
+            assert (await session.settled()).output == "b"
+            assert [step.node_id for step in session.steps()] == ["a", "b"]
+            names = [event.event async for event in session.events()]
+            assert names.count("circuit_breaker:tripped") == 1
+            assert names.count("circuit_breaker:unlocked") == 1
 
     limited(main(), 5)
 

@@ -74,9 +74,7 @@ def test_who_answered_is_in_the_event() -> None:
             await session.settled()
             await session.answer("yes", by="Grace")
             await session.result()
-            (got,) = [
-                e.data async for e in session.events() if e.event == "human_input_received"
-            ]
+            (got,) = [e.data async for e in session.events() if e.event == "human_input_received"]
             assert got == {"answer": "yes", "by": "Grace"}
 
     limited(main(), 5)

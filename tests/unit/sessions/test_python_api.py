@@ -22,6 +22,7 @@ from rondel import (
     Message,
     Outcome,
     Processor,
+    Registry,
     Router,
     Session,
     Usage,
@@ -394,15 +395,15 @@ def test_exactly_the_limit_of_steps_is_allowed(steps: int) -> None:
     assert play(graph).result.status == "completed"
 
 
-def test_no_output_names_the_nodes_whose_conditions_held_nobody() -> None:
+def test_no_output_names_the_conditions_that_held_nobody() -> None:
     graph = saying(Graph("g", end="end"), "a", "b", "end")
     graph.edge("a", "b", when=lambda m: False)
     graph.edge("b", "end")
     result = play(graph).result
     assert (result.status, result.reason) == ("failed", "no_output")
     assert "'end'" in result.message
-    assert "'a'" in result.message
-    assert "'b'" not in result.message
+    assert "a -> b" in result.message
+    assert "b -> end" not in result.message
     assert result.output is None
 
 
@@ -638,6 +639,39 @@ def test_a_registered_function_can_be_named_in_a_file() -> None:
     assert play(graph, "hi", registry=registry).result.reason == "no_output"
 
 
+def known() -> Registry:
+    """A registry with some functions."""
+    registry = builtin_registry()
+    registry.function("loud", lambda inp: inp.text.upper())
+    registry.function("yes", lambda message: True)
+    registry.function("star", lambda message: Message(f"*{message.text}*"))
+    return registry
+
+
+def test_a_registered_function_can_be_a_node_of_a_python_graph() -> None:
+    registry = known()
+    graph = Graph("g", registry=registry)
+    graph.add("a", "function", {"name": "loud"})
+    assert play(graph, "hi", registry=registry).result.output == "HI"
+
+
+def test_a_registered_function_can_be_on_an_edge_of_a_python_graph() -> None:
+    registry = known()
+    graph = Graph("g", registry=registry)
+    graph.add("a", "literal", {"content": "x"})
+    graph.add("b", "passthrough")
+    condition = {"type": "function", "config": {"name": "yes"}}
+    process = {"type": "function", "config": {"name": "star"}}
+    graph.edge("a", "b", when=condition, process=process)
+    assert play(graph, registry=registry).result.output == "*x*"
+
+
+def test_an_unregistered_function_in_a_python_graph_is_a_graph_error() -> None:
+    graph = Graph("g")
+    graph.add("a", "function", {"name": "nobody"})
+    assert any("nobody" in problem for problem in problems(graph))
+
+
 # The engine
 
 
@@ -782,6 +816,25 @@ def test_the_result_can_be_read_by_name_too() -> None:
         assert result[field] == getattr(result, field)
     with pytest.raises(KeyError):
         result["nothing"]
+
+
+def test_a_result_does_not_change_any_more() -> None:
+    async def main() -> None:
+        answers = [{"content": "x", "usage": {"input_tokens": 5, "output_tokens": 5}}]
+        graph = Graph("g")
+        for name in ("one", "two"):
+            graph.add(name, "agent", {"provider": "scripted", "answers": answers})
+        graph.add("h", "human")
+        chain(graph, "one", "h", "two")
+        async with Engine(db=None) as engine:
+            session = await engine.start(graph)
+            before = await session.settled()
+            assert before.usage.tokens == 10
+            await session.answer("on")
+            assert (await session.settled()).usage.tokens == 20
+            assert before.usage.tokens == 10
+
+    limited(main(), 5)
 
 
 def test_a_processor_shared_by_two_nodes_has_two_states() -> None:

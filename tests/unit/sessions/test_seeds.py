@@ -278,9 +278,7 @@ def test_a_loop_node_without_a_goal_is_simply_done() -> None:
 # The Python example of PRODUCT.md, section 12
 
 
-def test_the_example_of_the_product_page(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_example_of_the_product_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     graph = Graph("refine")
 
@@ -312,10 +310,11 @@ def test_the_example_of_the_product_page(
             session = await engine.start(graph, inputs={"topic": "loops"})
             names = [event.event async for event in session.events()]
             result = await session.result()
+            steps = session.steps()
         assert names[0] == names[-1] == "session_state_change"
         assert names.count("loop:round_started") == names.count("loop:round_completed") == 3
         assert (result.status, result.data, result.usage.tokens) == ("completed", {}, 0)
-        assert [step.address for step in session.steps()] == [
+        assert [step.address for step in steps] == [
             "writer[1]/writer",
             "writer[1]/critic",
             "writer[2]/writer",
