@@ -1,3 +1,4 @@
+# ruff: noqa: N999
 """Tests that fail because of a bug; not collected. Run them with `pytest tests/KNOWN_BUGS.py`.
 
 One that passes belongs in the file its comment names, and out of here.
@@ -11,13 +12,14 @@ import threading
 import time
 import warnings
 from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import rondel
 from rondel import Context, Emit, Engine, Graph, Message, Outcome, Session
-from rondel.errors import CallError
+from rondel.errors import CallError, Disconnected, WrongState
 from rondel.graph.compile import compile_graph
 from rondel.graph.spec import EdgeSpec, GraphSpec, LoopSpec, NodeSpec
 from rondel.sessions.registry import builtin_registry
@@ -68,6 +70,16 @@ def test_a_base_exception_in_a_parallel_branch_reaches_whoever_waits() -> None:
         play(beside(odd), seconds=3)
 
 
+def test_a_process_that_is_not_async_and_raises_fails_its_step() -> None:
+    class Plain:
+        def process(self, ctx: Context) -> Outcome:
+            raise ValueError("at once")
+
+    graph = Graph("g")
+    graph.add("a", Plain())  # type: ignore[arg-type]
+    assert play(graph, seconds=3).result.message == "a: ValueError: at once"
+
+
 # -- controls that come too late -------------------------------------- unit/sessions/test_controls
 
 
@@ -104,6 +116,78 @@ async def controlled_after_the_first_step(control: str) -> tuple[list[str], Sess
 def test_no_step_starts_once_a_control_has_returned(control: str) -> None:
     log, _ = limited(controlled_after_the_first_step(control), 5)
     assert log == [control]
+
+
+def asking(work: Any) -> Graph:
+    """s -> h1 -> e, s -> h2 -> work -> e."""
+    graph = saying(Graph("asking", end="e"), "s")
+    graph.node(id="work")(work)
+    graph.node(id="e")(lambda inp: " ".join(message.text for message in inp.messages))
+    for human in ("h1", "h2"):
+        graph.add(human, "human")
+        graph.edge("s", human)
+    chain(graph, "h1", "e")
+    chain(graph, "h2", "work", "e")
+    return graph
+
+
+def test_a_refused_control_does_not_let_go_of_the_next_one(tmp_path: Path) -> None:
+    """The driver that the refused control woke parks the session in the middle of the next one.
+
+    The lease is given back, nobody is said to drive it, and the next control starts a second
+    driver beside the first: a step runs twice, and its two outcomes spoil the journal.
+    """
+
+    async def main() -> None:
+        calls: list[str] = []
+
+        async def work(inp: Context) -> str:
+            calls.append(inp.address)
+            await asyncio.sleep(0.2)
+            return inp.text
+
+        async with Engine(db=tmp_path / "x.db") as engine:
+            session = await engine.start(asking(work))
+            await session.settled()
+            with pytest.raises(WrongState):
+                await session.answer("nobody asked", node="s")
+            await session.answer("two", node="h2")
+            await asyncio.sleep(0.02)
+            assert engine.store.lease(session.id) is not None
+            await session.answer("one", node="h1")
+            assert (await session.result()).output == "one two"
+            await asyncio.sleep(0.3)
+            assert calls == ["work"]
+            assert len(session.steps()) == 5
+
+    limited(main(), 5)
+
+
+def test_the_result_of_a_finished_session_outlives_its_engine(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with Engine(db=tmp_path / "x.db") as engine:
+            session = await engine.start(saying(Graph("g"), "a"))
+            await session.result()
+        assert session.status == "completed"
+        assert session.id in repr(session)
+        assert (await session.result()).output == "a"
+
+    limited(main(), 5)
+
+
+def test_who_waits_for_a_session_of_a_closed_engine_is_told_disconnected(tmp_path: Path) -> None:
+    async def main() -> None:
+        async def long(inp: Context) -> None:
+            await asyncio.sleep(60)
+
+        async with Engine(db=tmp_path / "x.db") as engine:
+            session = await engine.start(alone(long))
+            waiting = asyncio.create_task(session.result())
+            await asyncio.sleep(0.05)
+        with pytest.raises(Disconnected):
+            await waiting
+
+    limited(main(), 5)
 
 
 # -- events ------------------------------------------------------------ unit/sessions/test_events
@@ -331,7 +415,7 @@ def test_a_complete_graph_compiles_in_time_that_its_edges_explain() -> None:
     assert seconds(80) < 5 * seconds(40)
 
 
-# -- the Python interface ---------------------------------------------- unit/sessions/test_python_api
+# -- the Python interface -------------------------------------------- unit/sessions/test_python_api
 
 
 def known() -> Any:

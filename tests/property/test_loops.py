@@ -1,4 +1,4 @@
-"""Loops: as many rounds as their contract says, for any nesting, and always an end with a reason."""
+"""Loops: as many rounds as the contract says, in any nesting, and one reason for every end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
-from hypothesis import HealthCheck, event, given, settings
+from hypothesis import HealthCheck, given, settings
+from hypothesis import event as note
 from hypothesis import strategies as st
 
 from rondel import (
@@ -237,7 +238,7 @@ def nest_of(loop: Loop) -> Nest:
 def test_a_loop_runs_its_body_exactly_max_rounds_times(loop: Loop) -> None:
     nest = nest_of(loop)
     result, steps, events = asyncio.run(run(nest.graph))
-    event(f"depth {max(len(path) for path in nest.around.values())}")
+    note(f"depth {max(len(path) for path in nest.around.values())}")
     assert (result.status, result.reason) == ("completed", "")
     ran: dict[str, list[str]] = defaultdict(list)
     for step in steps:
@@ -360,8 +361,8 @@ def whimsical(draw: st.DrawFn) -> Graph:
 @given(graph=whimsical())
 def test_every_run_ends_and_every_loop_ends_with_one_typed_reason(graph: Graph) -> None:
     result, steps, events = asyncio.run(run(graph))
-    event(result.reason or result.status)
-    event(f"{min(len(exits(events)), 9)} loop entries")
+    note(result.reason or result.status)
+    note(f"{min(len(exits(events)), 9)} loop entries")
     assert result.status in ("completed", "failed")
     assert result.reason in ("", "no_output", "two_entries", "max_steps_reached")
     assert len(steps) <= 251

@@ -96,7 +96,7 @@ class Takes:
 
 
 def parallel_loops(widths: list[int], outer: int, ring: bool, turns: dict[str, list[int]]) -> Graph:
-    """head -> loops of several rounds side by side -> join -> head; in a ring, they hand on data."""
+    """head -> loops side by side -> join -> head; in a `ring`, each hands data to the next."""
     graph = Graph("parallel loops", start="head", end="end")
 
     def node(name: str, **fields: Any) -> str:

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
+import msgspec
+
 from rondel.engine.context import StepContext
 from rondel.engine.message import Message
 from rondel.engine.protocols import (
@@ -70,7 +72,9 @@ class BoundNode:
         """The processor without anything around it, where it need not wait."""
         if node.inner is None:
             spec = node.spec
-            self.processor = spec.processor or registry.build("node", spec.type, spec.config)
+            self.processor = spec.processor
+            if self.processor is None:
+                self.processor = registry.build("node", spec.type, spec.config)
             self.call = _wrap(self.processor, node, middleware)
             bare = self.call == self.processor.process
             if bare and isinstance(self.processor, Immediate):
@@ -115,7 +119,9 @@ class Binding:
 
 
 def _made(kind: str, call: Call, registry: Registry) -> Any:
-    return call.ready or registry.build(kind, call.type, call.config)
+    if call.ready is not None:
+        return call.ready
+    return registry.build(kind, call.type, call.config)
 
 
 def _evaluate(
@@ -137,10 +143,18 @@ def _evaluate(
         if len(passed) != len(messages):
             altered[edge.index] = list(passed)
         return
-    processed = [process(message) for message in passed]
-    altered[edge.index] = processed
-    if any(message is not None for message in processed):
+    made = [processed(process, message) for message in passed]
+    altered[edge.index] = made
+    if any(message is not None for message in made):
         fired.append(edge.index)
+
+
+def processed(process: Process, message: Message) -> Message | None:
+    """What the process makes of a message; it still comes from where it came from."""
+    made = process(message)
+    if made is None or made.source == message.source:
+        return made
+    return msgspec.structs.replace(made, source=message.source)
 
 
 def _leaves_a_loop(step: Step, edge: BoundEdge) -> bool:

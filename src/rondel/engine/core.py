@@ -160,9 +160,9 @@ class Core(Schedule):
         return None if self.root is None else self.outputs.of(self.root)
 
     @property
-    def loops(self) -> dict[str, LoopEnd]:
-        """How the last entry of every loop ended, by the id of its head."""
-        return self.endings.last
+    def loops(self) -> list[LoopEnd]:
+        """How the last entry of every loop ended, in the order of the heads in the file."""
+        return [self.endings.last[head] for head in sorted(self.endings.last)]
 
     def _spend(self, usage: list[Usage]) -> None:
         total = self.spent
@@ -268,7 +268,7 @@ class Core(Schedule):
         step.inputs, step.fresh = state.transcript.take()
         self.steps[step.number] = step
         if self.effects is not None:
-            self.effects.append(StepStarted(step))
+            self.effects.append(StepStarted(step, step.address))
         if plan_node.inner is None:
             self.commands.append(step)
         else:
@@ -281,7 +281,7 @@ class Core(Schedule):
             step.state.private = tick.state
         step.state.transcript.retain(step.inputs, messages)
         if self.effects is not None:
-            self.effects.append(StepTicked(step, tick))
+            self.effects.append(StepTicked(step, tick, step.address))
         frame = step.frame
         if tick.verdict is not None:
             frame.take_verdict(tick.verdict, step.level, step.item)
@@ -305,7 +305,7 @@ class Core(Schedule):
 
     def _fail_step(self, tick: ticks.Failed) -> None:
         step = self.steps.pop(tick.step)
-        self._mark(StepTicked(step, tick))
+        self._mark(StepTicked(step, tick, step.address))
         if step.node.spec.on_error == "fail":
             self._end("failed", "step_failed", f"{step.address}: {tick.error}", FAILED)
             return
@@ -318,21 +318,21 @@ class Core(Schedule):
         if tick.state is not msgspec.UNSET:
             step.state.private = tick.state
         self.questions[tick.step] = tick.question
-        self._mark(StepTicked(step, tick))
+        self._mark(StepTicked(step, tick, step.address))
 
     def _answer(self, tick: ticks.Answered) -> None:
         step = self.steps[tick.step]
         del self.questions[tick.step]
         step.answer = tick.answer
         self.commands.append(step)
-        self._mark(StepTicked(step, tick))
+        self._mark(StepTicked(step, tick, step.address))
 
     def _keep_part(self, tick: ticks.Substepped) -> None:
         step = self.steps[tick.step]
         if step.parts is None:
             step.parts = {}
         step.parts[tick.name] = tick.value
-        self._mark(StepTicked(step, tick))
+        self._mark(StepTicked(step, tick, step.address))
 
     # Deliveries
 

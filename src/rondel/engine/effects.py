@@ -1,4 +1,8 @@
-"""What the core does with a tick: commands for the shell, and marks for those who watch."""
+"""What the core does with a tick: commands for the shell, and marks for those who watch.
+
+Marks carry addresses as they were at that moment: a loop around may be a round further already
+when somebody reads them.
+"""
 
 from __future__ import annotations
 
@@ -37,6 +41,7 @@ class StepStarted:
     """A node began to run."""
 
     step: Step
+    address: str
 
 
 @dataclass(slots=True)
@@ -45,14 +50,14 @@ class StepTicked:
 
     step: Step
     tick: Any
+    address: str
 
 
 @dataclass(slots=True)
 class Skipped:
-    """An item of a round does not run."""
+    """An item of a round does not run; `around` is the address of what it is in."""
 
-    frame: Frame
-    round: int
+    around: str
     item: int | Group
 
 
@@ -62,6 +67,7 @@ class RoundStarted:
 
     frame: Frame
     round: int
+    address: str
 
 
 @dataclass(slots=True)
@@ -70,6 +76,7 @@ class RoundEnded:
 
     frame: Frame
     round: int
+    address: str
     value: float | None
     delta: float | None
 

@@ -35,7 +35,8 @@ class Endings:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self.last: dict[str, LoopEnd] = {}
+        self.last: dict[int, LoopEnd] = {}
+        """By head."""
         self.by_loop: dict[tuple[int, ...], bool] = {}
         """By loop, whichever its head: whether its last entry missed its goal."""
 
@@ -49,7 +50,7 @@ class Endings:
         head, parent = frame.scope.head, frame.parent
         assert head is not None and parent is not None  # noqa: S101, PT018
         loop = self._plan.nodes[head].id
-        before = self.last.pop(loop, None)
+        before = self.last.get(head)
         reason, value, threshold = _typed(frame, reason)
         end = LoopEnd(
             loop=loop,
@@ -62,7 +63,7 @@ class Endings:
             bounded=frame.goal is False,
             entries=before.entries + 1 if before else 1,
         )
-        self.last[loop] = end
+        self.last[head] = end
         self._note_bounded(frame, end)
         return end
 

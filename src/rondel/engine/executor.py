@@ -6,13 +6,14 @@ result is in the tick that comes back, so that the core and every replay can do 
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
 
 import msgspec
 
 from rondel.engine import ticks
-from rondel.engine.binding import Binding, describe
+from rondel.engine.binding import Binding, describe, processed
 from rondel.engine.context import Shell, StepContext
 from rondel.engine.core import Core
 from rondel.engine.effects import Command, Leave, Route
@@ -66,16 +67,23 @@ class Executor:
             if isinstance(outcome, Emit):
                 return self._emitted(step, ctx, outcome)
             return self._other_outcome(step, ctx, outcome)
+        except asyncio.CancelledError as error:
+            if asyncio.current_task().cancelling():  # type: ignore[union-attr]
+                raise
+            return self._failed(step, ctx, error)  # something in the node was, not the step
         except Exception as error:  # the same
             return self._failed(step, ctx, error)
 
     def _emitted(self, step: Step, ctx: StepContext, outcome: Emit) -> ticks.Finished:
         bound = self._binding.nodes[step.node.index]
         source = bound.source
-        messages = [
-            message if message.source == source else _signed(message, source)
-            for message in outcome.messages
-        ]
+        try:
+            messages = [
+                message if message.source == source else _signed(message, source)
+                for message in outcome.messages
+            ]
+        except AttributeError:
+            raise _no_messages(step, outcome) from None
         fired, altered = bound.route(step, outcome, messages)
         now = self._clock()
         return ticks.Finished(
@@ -118,7 +126,7 @@ class Executor:
                 name = type(outcome).__name__
                 raise StepFailed(f"node {step.node.id!r} returned {name}, not an outcome")
 
-    def _failed(self, step: Step, ctx: StepContext, error: Exception) -> ticks.Failed:
+    def _failed(self, step: Step, ctx: StepContext, error: BaseException) -> ticks.Failed:
         now = self._clock()
         return ticks.Failed(
             now,
@@ -146,11 +154,17 @@ class Executor:
             for edge, emission in command.emissions.items():
                 process = self._binding.edges[edge].process
                 if process is not None:
-                    altered[edge] = [process(message) for message in emission.messages]
+                    altered[edge] = [processed(process, message) for message in emission.messages]
         except Exception as error:
             text = f"the way out of loop {command.frame.scope.name!r} failed: {describe(error)}"
             return ticks.Aborted(self._clock(), "step_failed", text)
         return ticks.WayOut(self._clock(), command.frame.entry, altered)
+
+
+def _no_messages(step: Step, outcome: Emit) -> StepFailed:
+    wrong = next((m for m in outcome.messages if not isinstance(m, Message)), None)
+    name = type(wrong).__name__
+    return StepFailed(f"node {step.node.id!r} emitted {name}; Emit takes a list of Message")
 
 
 def _signed(message: Message, source: str) -> Message:

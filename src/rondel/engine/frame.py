@@ -115,6 +115,11 @@ class Frame:
             self.best_value, self.best_round = value, self.round
         return None if last is None else value - last
 
+    @property
+    def address(self) -> str:
+        """A loop's address with its round."""
+        return address_of(self, self.round, "").removesuffix("/")
+
     def graph_frame(self) -> Frame:
         """The entry of the graph this frame runs in."""
         frame = self

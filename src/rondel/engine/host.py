@@ -55,7 +55,7 @@ class AsyncioHost:
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
-        self._outcomes: deque[Outcome] = deque()
+        self._outcomes: deque[Outcome | BaseException] = deque()
         self._news = asyncio.Event()
 
     now = staticmethod(time.time)
@@ -74,7 +74,12 @@ class AsyncioHost:
         if not self._outcomes:
             self._news.clear()
             await self._news.wait()
-        return self._outcomes.popleft() if self._outcomes else None
+        if not self._outcomes:
+            return None
+        outcome = self._outcomes.popleft()
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return outcome
 
     def wake(self) -> None:
         """Let `next` return."""
@@ -91,6 +96,11 @@ class AsyncioHost:
         self._outcomes.clear()
 
     async def _run(self, call: Callable[[], Awaitable[Outcome]]) -> None:
-        self._outcomes.append(await call())
+        try:
+            self._outcomes.append(await call())
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:  # not a node's failure: the driver must end with it
+            self._outcomes.append(error)
         self._tasks.discard(asyncio.current_task())
         self._news.set()

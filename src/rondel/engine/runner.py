@@ -136,11 +136,11 @@ class Runner:
                     return
                 tick = awaited
             await self._journal(tick, command)
-            if core.status != "running" or core.questions:
-                return
             if tick.at - last_yield > YIELD_EVERY:
                 await asyncio.sleep(0)
                 last_yield = self._host.now()
+            if core.status != "running" or core.questions:
+                return
 
     async def _await_in_place(self, call: Awaitable[ticks.AnyTick]) -> ticks.AnyTick | None:
         """The tick; None if the session was ended meanwhile."""

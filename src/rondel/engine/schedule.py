@@ -15,7 +15,7 @@ from rondel.engine.effects import (
     Skipped,
 )
 from rondel.engine.endings import EXIT_EDGE, FAILED, MAX_ROUNDS, NO_RETRIGGER, Endings
-from rondel.engine.frame import Emission, Frame
+from rondel.engine.frame import Emission, Frame, address_of
 from rondel.engine.message import Message
 from rondel.engine.step import Step
 from rondel.engine.transcript import Delivery
@@ -86,6 +86,8 @@ class Schedule(ABC):
 
     def _begin(self, frame: Frame, item: int) -> bool:
         """Every edge into the item is settled: run it, or skip it (False)."""
+        if self.ended:
+            return True
         scope = frame.scope
         if frame.fired[item] < scope.quorum[item]:
             return self._skip(frame, item)
@@ -100,7 +102,9 @@ class Schedule(ABC):
         return True
 
     def _skip(self, frame: Frame, item: int) -> bool:
-        self._mark(Skipped(frame, frame.round, frame.scope.items[item]))
+        if self.effects is not None:
+            around = address_of(frame, frame.round, "")
+            self.effects.append(Skipped(around, frame.scope.items[item]))
         return False
 
     def _next_level(self, frame: Frame) -> list[tuple[Frame, int] | None]:
@@ -142,7 +146,7 @@ class Schedule(ABC):
     def _next_round(self, frame: Frame) -> None:
         frame.begin_round()
         if self.effects is not None:
-            self.effects.append(RoundStarted(frame, frame.round))
+            self.effects.append(RoundStarted(frame, frame.round, frame.address))
         head = frame.scope.head
         assert head is not None  # noqa: S101
         frame.busy += 1
@@ -156,7 +160,7 @@ class Schedule(ABC):
             return None
         delta = frame.close_round()
         if self.effects is not None:
-            self.effects.append(RoundEnded(frame, frame.round, frame.value, delta))
+            self.effects.append(RoundEnded(frame, frame.round, frame.address, frame.value, delta))
         if frame.exited:
             if scope.exit_now or not frame.retriggered:
                 return self._leave(frame, EXIT_EDGE)

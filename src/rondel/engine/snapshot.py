@@ -114,7 +114,7 @@ class Snapshot(msgspec.Struct, omit_defaults=True):
     steps: list[_Step]
     questions: list[tuple[int, Question]]
     nodes: list[_Node]
-    loops: dict[str, LoopEnd]
+    loops: dict[int, LoopEnd]
     bounded: list[tuple[tuple[int, ...], bool]]
     stuck: list[int]
     signals: dict[str, Any] = {}

@@ -140,9 +140,9 @@ class Transcript:
         length = len(seen)
         if length < self._merged_length:
             self._merged, self._merged_length = {}, 0
-        for message in islice(self.retained, self._merged_length, length):
-            if message.data:
-                self._merged.update(message.data)
+        for number in range(self._merged_length, length):
+            if self.retained[number].data:
+                self._merged.update(self.retained[number].data)
         self._merged_length = length
         return dict(self._merged)
 

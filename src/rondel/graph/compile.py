@@ -38,6 +38,8 @@ class _Compiler:
         self._headed: set[int] = set()
         self._file: dict[int, str] = {}
         self._budget = 0
+        self._complete = True
+        """Whether every loop is compiled; else some heads are not known before the run."""
 
     def compile_all(self) -> Scope:
         """The root scope, with every inner graph and every loop below it."""
@@ -126,16 +128,15 @@ class _Compiler:
         return seen
 
     def _compile_loops(self, scope: Scope) -> None:
-        work = [scope]
+        """Depth first: a loop with one entry always, further entries while the budget lasts."""
+        work = _entries(scope)
         while work:
-            current = work.pop()
-            for item in current.items:
-                if not isinstance(item, Group):
-                    continue
-                self._headed.update(item.entries)
-                for head in item.entries:
-                    if self._budget > 0:
-                        work.append(item.scope(head))
+            group, head = work.pop()
+            if len(group.entries) > 1 and self._budget <= 0:
+                self._complete = False
+                continue
+            work.extend(_entries(group.scope(head)))
+            self._headed.update(group.entries)
 
     def _loop_scope(self, group: Group, head: int, parent: Scope, item: int) -> Scope:
         scope = self._scope(list(group.nodes), set(group.nodes), head, [head], parent, item)
@@ -155,7 +156,7 @@ class _Compiler:
         parent: Scope | None,
         parent_item: int,
     ) -> Scope:
-        self._budget -= len(nodes)
+        self._budget -= sum(1 + len(self.nodes[node].out) for node in nodes)
         items, item_of = self._items(nodes, head)
         inside = [
             edge
@@ -326,7 +327,7 @@ class _Compiler:
 
     def _check_contract_heads(self) -> None:
         for node, contract in self._loops.items():
-            if node not in self._headed:
+            if node not in self._headed and self._complete:
                 known = ", ".join(sorted(self.nodes[head].name for head in self._headed))
                 hint = f"loops here are entered at: {known}" if known else "this graph has no loop"
                 self._problem(
@@ -362,6 +363,12 @@ class _Compiler:
         )
         if problem not in self.problems:
             self.problems.append(problem)
+
+
+def _entries(scope: Scope) -> list[tuple[Group, int]]:
+    """The loops of a scope with their entries, the first one last."""
+    groups = [item for item in scope.items if isinstance(item, Group)]
+    return [(group, head) for group in reversed(groups) for head in reversed(group.entries)]
 
 
 def _order(

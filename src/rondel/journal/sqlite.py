@@ -156,7 +156,7 @@ class SqliteStore:
                 (graph,),
             )
 
-        self._writer.run(job)
+        self._writer.run(id, job)
         self._heads.pop(id, None)
 
     def ended_before(self, time: float, limit: int = 1000) -> list[str]:
@@ -235,7 +235,7 @@ class SqliteStore:
             )
             return lease, head
 
-        lease, head = self._writer.run(job, must_last=False)
+        lease, head = self._writer.run(id, job, must_last=False)
         if lease.granted:
             self._heads[id] = head
         return lease
@@ -245,7 +245,7 @@ class SqliteStore:
         statement = f"UPDATE head SET until = ? WHERE session = {_KEY} AND owner = ?"  # noqa: S608
         values = (clock.time() + ttl, id, owner)
         return self._writer.run(
-            lambda db: db.execute(statement, values).rowcount == 1, must_last=False
+            id, lambda db: db.execute(statement, values).rowcount == 1, must_last=False
         )
 
     def release(self, id: str, owner: str) -> None:
@@ -254,7 +254,7 @@ class SqliteStore:
             "UPDATE head SET owner = NULL, until = NULL "  # noqa: S608
             f"WHERE session = {_KEY} AND owner = ?"
         )
-        self._writer.run(lambda db: db.execute(statement, (id, owner)), must_last=False)
+        self._writer.run(id, lambda db: db.execute(statement, (id, owner)), must_last=False)
         head = self._heads.get(id)
         if head is not None and head.owner == owner:
             del self._heads[id]
@@ -277,7 +277,7 @@ class SqliteStore:
             )
             return letter.lastrowid or 0
 
-        return self._writer.run(job)
+        return self._writer.run(id, job)
 
     def letters(self, id: str) -> list[Letter]:
         """The letters not yet answered, oldest first."""
@@ -291,7 +291,7 @@ class SqliteStore:
     def discard(self, id: str, letter: int) -> None:
         """Remove a letter that changes nothing."""
         statement = f"DELETE FROM letter WHERE session = {_KEY} AND number = ?"  # noqa: S608
-        self._writer.run(lambda db: db.execute(statement, (id, letter)))
+        self._writer.run(id, lambda db: db.execute(statement, (id, letter)))
 
     def pending(self, ids: Iterable[str] | None = None) -> set[str]:
         """Which sessions, or which of these, have letters."""

@@ -4,8 +4,9 @@ A store keeps four things: a row for every session, its ticks, letters to it fro
 processes, and snapshots. It also holds the lease that lets only one process drive a session.
 
 Writes that a step waits for (`create`, `append`, `set_status`, `save_snapshot`) return None when
-they are durable already and else an awaitable that ends when they are. They take effect in the
-order of the calls, whether anybody awaits them or not. Everything else is done on return.
+they are durable already and else an awaitable that ends when they are. For one session, all
+writes take effect in the order of the calls, whether anybody awaits them or not. Everything else
+is done on return.
 Reads see only what is durable, from this process or any other.
 """
 

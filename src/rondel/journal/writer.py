@@ -121,14 +121,15 @@ class Writer:
             if write.error is not None:
                 raise write.error
 
-    def run(self, job: Job[T], *, must_last: bool = True) -> T:
-        """Do the job in a transaction of its own, after what is queued.
+    def run(self, id: str, job: Job[T], *, must_last: bool = True) -> T:
+        """Do the job in a transaction of its own, after what is queued for the session.
 
         What need not outlast a power cut is spared the wait for the disk.
         """
         relax = not must_last and self._database.durability == "full"
         with self._writing:
-            self._flush()
+            if any(write.head.id == id for write in list(self._queue)):
+                self._flush()
             self._demand_open()
             db = self._db
             try:
@@ -236,7 +237,8 @@ class Writer:
                 target=self._work, name=f"rondel-journal-{id(self):x}", daemon=True
             )
             self._thread.start()
-        self._bell.set()
+        if not self._bell.is_set():
+            self._bell.set()
 
     def _work(self) -> None:
         while True:

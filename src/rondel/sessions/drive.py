@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from math import inf
+from threading import get_ident
 from typing import Any
 from weakref import WeakSet
 
@@ -61,6 +63,8 @@ class Drive:
         snapshots: bool,
     ) -> None:
         self.id = id
+        self._loop = asyncio.get_running_loop()
+        self._thread = get_ident()
         self._store = store
         self._bell = bell
         self._watchers = watchers
@@ -134,6 +138,9 @@ class Drive:
 
     def _live(self, step: Step, event: str, data: dict[str, Any]) -> None:
         if not self._watchers:
+            return
+        if get_ident() != self._thread:
+            self._loop.call_soon_threadsafe(self._live, step, event, data)
             return
         face = Narrator.live(self.id, step, event, data)
         for watcher in self._watchers:

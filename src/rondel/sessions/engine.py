@@ -12,14 +12,15 @@ from weakref import WeakSet, WeakValueDictionary
 from rondel.engine.binding import Binding
 from rondel.engine.protocols import Middleware
 from rondel.engine.registry import Registry
-from rondel.errors import CallError, SessionBusy, UnknownSession
+from rondel.errors import CallError, Disconnected, SessionBusy, UnknownSession, Unstorable
+from rondel.journal.codec import decode_value, encode_value
 from rondel.journal.memory import MemoryStore
 from rondel.journal.store import Page, SessionRow, Store
-from rondel.sessions.controls import AnyControl, to_letter
+from rondel.sessions.controls import Answer, AnyControl, to_letter
 from rondel.sessions.drive import Drive
-from rondel.sessions.fork import plan_fork
+from rondel.sessions.fork import Fork, plan_fork
 from rondel.sessions.graph import Graph, as_graph
-from rondel.sessions.owner import is_gone, new_owner
+from rondel.sessions.owner import is_gone, new_owner, process_of
 from rondel.sessions.records import Result
 from rondel.sessions.session import Session
 from rondel.sessions.stores import DEFAULT, Database, Durability, open_store
@@ -53,6 +54,7 @@ class Engine:
         self._handles: WeakValueDictionary[str, Session] = WeakValueDictionary()
         self._python_graphs: dict[str, Graph] = {}
         self._poller: asyncio.Task[None] | None = None
+        self._closed = False
 
     async def __aenter__(self) -> Self:
         return self
@@ -64,6 +66,8 @@ class Engine:
 
     async def start(self, graph: Graph | str | os.PathLike[str], inputs: Inputs = None) -> Session:
         """Start a session of the graph; plain text is `{"task": TEXT}`."""
+        if self._closed:
+            raise Disconnected("the engine is closed; it starts nothing any more")
         given = as_inputs(inputs)
         graph = as_graph(graph)
         self.bind(graph)
@@ -123,8 +127,10 @@ class Engine:
         """Sessions, newest first, a page at a time."""
         return self.store.sessions(status, graph_id, before, limit)
 
-    async def fork(self, session: Session, at: str, changes: dict[str, Any]) -> Session:
-        """A new session that shares another's past up to an address."""
+    async def fork(
+        self, session: Session, at: str, changes: dict[str, Any], *, run: bool = True
+    ) -> Session:
+        """A new session that shares another's past up to an address; it goes on if `run`."""
         fork = plan_fork(session, at, changes)
         row = SessionRow(
             id=_new_id(),
@@ -136,6 +142,8 @@ class Engine:
             parent=session.id if fork.length else None,
             parent_length=fork.length,
         )
+        if not run:
+            return await self._lay_down(row, fork)
         child = await self._begin(row, fork.graph)
         if fork.answer is not None:
             await child.answer(fork.answer)
@@ -143,6 +151,7 @@ class Engine:
 
     async def close(self) -> None:
         """Let go of every session; each goes on where it is when somebody resumes it."""
+        self._closed = True
         if self._poller is not None:
             self._poller.cancel()
             self._poller = None
@@ -168,10 +177,23 @@ class Engine:
             )
         return Graph.from_document(row.document, includes=row.includes, registry=self._registry)
 
+    def outline_of(self, row: SessionRow) -> Graph:
+        """The structure of a session's graph: enough to read the session, not to run it."""
+        known = self._python_graphs.get(row.id)
+        if known is not None:
+            return known
+        return Graph.outline(row.document, row.includes, registry=self._registry)
+
+    def driver_of(self, id: str) -> str | None:
+        """The other living process that drives the session, in words, or None."""
+        lease = self.store.lease(id)
+        if lease is None or lease.owner == self._owner or is_gone(lease.owner):
+            return None
+        return process_of(lease.owner)
+
     def is_driven_elsewhere(self, id: str) -> bool:
         """Whether another living process drives the session."""
-        lease = self.store.lease(id)
-        return lease is not None and lease.owner != self._owner and not is_gone(lease.owner)
+        return self.driver_of(id) is not None
 
     def take(self, session: Session) -> None:
         """Become the one who drives the session."""
@@ -180,7 +202,8 @@ class Engine:
             self.store.release(session.id, lease.owner)
             lease = self.store.acquire(session.id, self._owner, LEASE)
         if not lease.granted:
-            raise SessionBusy(f"session {session.id} is driven by another process ({lease.owner})")
+            owner = process_of(lease.owner)
+            raise SessionBusy(f"another process drives session {session.id}: {owner}")
         self._driven[session.id] = session
         self.watch()
 
@@ -201,9 +224,9 @@ class Engine:
         if self._poller is None or self._poller.done():
             self._poller = asyncio.get_running_loop().create_task(self._poll())
 
-    async def post(self, id: str, control: AnyControl) -> None:
-        """Leave a control for the process that drives the session."""
-        self.store.post(id, to_letter(control))
+    async def post(self, id: str, control: AnyControl) -> int:
+        """Leave a control for the process that drives the session; the number names the letter."""
+        return self.store.post(id, to_letter(control))
 
     # Inside
 
@@ -227,6 +250,21 @@ class Engine:
             await session.begin(row.inputs)
         else:
             await session.resume()
+        return session
+
+    async def _lay_down(self, row: SessionRow, fork: Fork) -> Session:
+        """A fork that nobody drives yet."""
+        created = self.store.create(row)
+        if created is not None:
+            await created
+        session = self._handles[row.id] = Session(row.id, self, fork.graph)
+        if fork.answer is not None:
+            await session.record(Answer(text=fork.answer))
+        elif row.parent is not None:
+            result = session.snapshot()
+            written = self.store.set_status(row.id, result.status, result.reason)
+            if written is not None:
+                await written
         return session
 
     async def _poll(self) -> None:
@@ -256,7 +294,11 @@ def run(graph: Graph | str | os.PathLike[str], inputs: Inputs = None) -> Result:
         async with Engine(db=None) as engine:
             return await engine.run(graph, inputs)
 
-    return asyncio.run(main())
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(main())
+    raise CallError("rondel.run blocks; inside async code write: await engine.run(graph, inputs)")
 
 
 def as_inputs(inputs: Inputs) -> dict[str, Any]:
@@ -266,7 +308,11 @@ def as_inputs(inputs: Inputs) -> dict[str, Any]:
     if isinstance(inputs, str):
         return {"task": inputs}
     if isinstance(inputs, dict):
-        return inputs
+        try:
+            own: dict[str, Any] = decode_value(encode_value(inputs, "the inputs"))
+        except Unstorable as error:
+            raise CallError(str(error)) from error
+        return own
     name = type(inputs).__name__
     raise CallError(f"inputs must be a text or a JSON object, not {name}")
 

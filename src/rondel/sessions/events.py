@@ -14,7 +14,7 @@ from rondel.engine import ticks
 from rondel.engine.core import Core
 from rondel.engine.effects import Effect
 from rondel.engine.endings import LoopEnd
-from rondel.engine.frame import Frame, address_of
+from rondel.engine.frame import Frame
 from rondel.engine.protocols import Usage
 from rondel.engine.step import Step
 from rondel.graph.plan import Group, Plan
@@ -110,56 +110,52 @@ class Narrator:
         yield self._event("session_state_change", data)
 
     def _step_started(self, effect: fx.StepStarted) -> Iterator[Event]:
-        yield self._node_state(effect.step, "running")
+        yield self._node_state(effect, "running")
 
-    def _node_state(self, step: Step, status: str, more: dict[str, Any] | None = None) -> Event:
-        data = {"status": status, **(more or {})}
-        return self._event("node_state_change", data, step.node.id, step.address)
+    def _node_state(
+        self,
+        effect: fx.StepStarted | fx.StepTicked,
+        status: str,
+        more: dict[str, Any] | None = None,
+    ) -> Event:
+        data = {**(more or {}), "status": status}
+        return self._of_step(effect, "node_state_change", data)
+
+    def _of_step(
+        self, effect: fx.StepStarted | fx.StepTicked, name: str, data: dict[str, Any]
+    ) -> Event:
+        return self._event(name, data, effect.step.node.id, effect.address)
 
     def _step_ticked(self, effect: fx.StepTicked) -> Iterator[Event]:
-        step, tick = effect.step, effect.tick
+        tick = effect.tick
         for error in getattr(tick, "retried", ()):
-            face = {"error": error, "kind": "retry"}
-            yield self._event("error", face, step.node.id, step.address)
+            yield self._of_step(effect, "error", {"error": error, "kind": "retry"})
         for usage in getattr(tick, "usage", ()):
-            yield self._spent(step, usage)
+            yield self._spent(effect, usage)
         match tick:
             case ticks.Finished():
-                yield from self._finished(step, tick)
+                yield from self._finished(effect, tick)
             case ticks.Failed():
-                face = {"error": tick.error, "kind": tick.kind}
-                yield self._event("error", face, step.node.id, step.address)
-                yield self._node_state(step, "failed", {"error": tick.error})
+                yield self._of_step(effect, "error", {"error": tick.error, "kind": tick.kind})
+                yield self._node_state(effect, "failed", {"error": tick.error})
             case ticks.Suspended():
-                yield self._node_state(step, "suspended")
-                yield self._question(step, tick)
+                yield self._node_state(effect, "suspended")
+                yield self._of_step(effect, "human_input_required", _question(effect.step, tick))
             case ticks.Answered():
                 face = {"answer": tick.answer, "by": tick.by}
-                yield self._event("human_input_received", face, step.node.id, step.address)
+                yield self._of_step(effect, "human_input_received", face)
 
-    def _finished(self, step: Step, tick: ticks.Finished) -> Iterator[Event]:
-        yield self._node_state(step, "completed", tick.report)
+    def _finished(self, effect: fx.StepTicked, tick: ticks.Finished) -> Iterator[Event]:
+        yield self._node_state(effect, "completed", tick.report)
         if self.debug:
             for edge in tick.fired:
                 spec = self.plan.edges[edge].spec
                 face = {"from": spec.source, "to": spec.target}
-                yield Event(
-                    None, "edge_fired", self._at, self.session, step.node.id, step.address, face
-                )
+                node, address = effect.step.node.id, effect.address
+                yield Event(None, "edge_fired", self._at, self.session, node, address, face)
 
-    def _question(self, step: Step, tick: ticks.Suspended) -> Event:
-        question = tick.question
-        deadline = timestamp(question.deadline) if question.deadline is not None else None
-        face = {
-            "description": question.description,
-            "messages": [message_face(message) for message in step.inputs],
-            "actions": question.actions,
-            "deadline": deadline,
-        }
-        return self._event("human_input_required", face, step.node.id, step.address)
-
-    def _spent(self, step: Step, usage: Usage) -> Event:
-        for frame in _loops_around(step.frame):
+    def _spent(self, effect: fx.StepTicked, usage: Usage) -> Event:
+        for frame in _loops_around(effect.step.frame):
             tally = self._tallies.get(frame.entry)
             if tally is not None:
                 tally.tokens += usage.input_tokens + usage.output_tokens
@@ -170,18 +166,18 @@ class Narrator:
             "usd": usage.usd,
             "model": usage.model,
         }
-        return self._event("token_usage", face, step.node.id, step.address)
+        return self._of_step(effect, "token_usage", face)
 
     def _skipped(self, effect: fx.Skipped) -> Iterator[Event]:
         item = effect.item
         for node in item.nodes if isinstance(item, Group) else (item,):
             plan_node = self.plan.nodes[node]
-            address = address_of(effect.frame, effect.round, plan_node.name)
+            address = effect.around + plan_node.name
             yield self._event("node_state_change", {"status": "skipped"}, plan_node.id, address)
 
     def _round_started(self, effect: fx.RoundStarted) -> Iterator[Event]:
         self._tallies[effect.frame.entry] = RoundTally()
-        yield self._round_event("loop:round_started", effect.frame, effect.round, {})
+        yield self._round_event("loop:round_started", effect, {})
 
     def _round_ended(self, effect: fx.RoundEnded) -> Iterator[Event]:
         tally = self._tallies[effect.frame.entry]
@@ -192,12 +188,14 @@ class Narrator:
             "usd": tally.usd,
             "entropy": None,
         }
-        yield self._round_event("loop:round_completed", effect.frame, effect.round, figures)
+        yield self._round_event("loop:round_completed", effect, figures)
 
-    def _round_event(self, name: str, frame: Frame, round: int, figures: dict[str, Any]) -> Event:
-        head = self.plan.nodes[frame.scope.head]  # type: ignore[index]
-        address = _loop_address(frame, round)
-        return self._event(name, {"loop": head.id, "round": round, **figures}, head.id, address)
+    def _round_event(
+        self, name: str, effect: fx.RoundStarted | fx.RoundEnded, figures: dict[str, Any]
+    ) -> Event:
+        head = self.plan.nodes[effect.frame.scope.head]  # type: ignore[index]
+        data = {"loop": head.id, "round": effect.round, **figures}
+        return self._event(name, data, head.id, effect.address)
 
     def _loop_ended(self, effect: fx.LoopEnded) -> Iterator[Event]:
         self._tallies.pop(effect.frame.entry, None)
@@ -240,7 +238,11 @@ def _loops_around(frame: Frame) -> Iterator[Frame]:
         current = current.parent
 
 
-def _loop_address(frame: Frame, round: int) -> str:
-    parent = frame.parent
-    assert parent is not None  # noqa: S101
-    return f"{address_of(parent, parent.round, frame.scope.name)}[{round}]"
+def _question(step: Step, tick: ticks.Suspended) -> dict[str, Any]:
+    question = tick.question
+    return {
+        "description": question.description,
+        "messages": [message_face(message) for message in step.inputs],
+        "actions": question.actions,
+        "deadline": timestamp(question.deadline) if question.deadline is not None else None,
+    }

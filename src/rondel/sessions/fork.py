@@ -10,7 +10,6 @@ from rondel.engine import effects as fx
 from rondel.engine import ticks
 from rondel.engine.core import Core
 from rondel.engine.effects import Effect
-from rondel.engine.frame import address_of
 from rondel.errors import CallError
 from rondel.graph.plan import Plan
 from rondel.sessions.graph import Graph
@@ -34,7 +33,7 @@ class Fork:
 def plan_fork(session: Session, at: str, changes: dict[str, Any]) -> Fork:
     """The fork at an address with these changes by path, or a CallError that says what is wrong."""
     journal = session.journal()
-    length = position_of(session.graph.plan(), journal, at)
+    length = position_of(session.plan, journal, at)
     nodes: dict[str, Any] = {}
     inputs: dict[str, Any] = {}
     answer = None
@@ -89,11 +88,8 @@ def position_of(plan: Plan, journal: Any, address: str) -> int:
 def _place(effect: Effect) -> tuple[str, bool] | None:
     """The address that an effect settles, and whether the fork lies before its tick."""
     if isinstance(effect, fx.RoundStarted):
-        parent = effect.frame.parent
-        name = effect.frame.scope.name
-        around = address_of(parent, parent.round, name) if parent is not None else name
-        return f"{around}[{effect.round}]", False
+        return effect.address, False
     outcomes = (ticks.Finished, ticks.Failed, ticks.Answered)
     if isinstance(effect, fx.StepTicked) and isinstance(effect.tick, outcomes):
-        return effect.step.address, True
+        return effect.address, True
     return None

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar, overload
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from rondel.conditions.function import FunctionCondition
 from rondel.engine.binding import Binding
 from rondel.engine.protocols import Middleware, Processor
 from rondel.engine.registry import Registry
-from rondel.errors import CallError, Problem
+from rondel.errors import CallError, GraphError, Problem
 from rondel.graph.compile import compile_graph
 from rondel.graph.load import Loaded, from_document, load, loads
 from rondel.graph.plan import Plan
@@ -48,6 +48,8 @@ class Graph:
         self._document: dict[str, Any] = {"version": 1, "graph": body}
         self._processors: dict[str, Processor] = {}
         self._conditions: dict[str, FunctionCondition] = {}
+        self._authored = True
+        """Whether it was written in Python from the start."""
         self._included: dict[str, Any] | None = None
         self._loaded: Loaded | None = None
         self._plan: Plan | None = None
@@ -87,10 +89,32 @@ class Graph:
         return cls._from_loaded(from_document(document, known, directory, includes=includes), known)
 
     @classmethod
+    def outline(
+        cls,
+        document: dict[str, Any],
+        includes: Mapping[str, Any] | None = None,
+        *,
+        registry: Registry | None = None,
+    ) -> Graph:
+        """The structure of a stored graph, to read its sessions with.
+
+        Its functions and the variables of the environment may be missing.
+        """
+        known = registry or default_registry()
+        graph = cls("", registry=known)
+        graph._document = document
+        environ = _Lenient(os.environ)
+        graph._loaded = from_document(
+            graph._with_start(), _Authored(known), includes=includes, environ=environ
+        )
+        return graph
+
+    @classmethod
     def _from_loaded(cls, loaded: Loaded, registry: Registry) -> Graph:
         graph = cls(loaded.spec.id, registry=registry)
-        graph._document = loaded.document
+        graph._document = _enveloped(loaded)
         graph._loaded = loaded
+        graph._authored = False
         graph.plan()
         return graph
 
@@ -122,13 +146,13 @@ class Graph:
         else:
             self._processors[id] = type
             node = {"id": id, "type": FUNCTION, "config": {"name": id}, **fields}
-        self._body["nodes"].append(node)
+        self._body.setdefault("nodes", []).append(node)
         self._changed()
 
     def edge(self, source: str, target: str, when: Any = None, **fields: Any) -> None:
         """Lead an edge from one node to another; `when` is an expression or a function."""
         edge: dict[str, Any] = {"from": source, "to": target, **fields}
-        edges = self._body["edges"]
+        edges = self._body.setdefault("edges", [])
         if callable(when):
             name = f"when {len(edges)}"
             edge["condition"] = {"type": FUNCTION, "config": {"name": name}}
@@ -155,7 +179,7 @@ class Graph:
     @property
     def id(self) -> str:
         """The graph's name."""
-        return str(self._body["id"])
+        return self._loaded.spec.id if self._loaded is not None else str(self._body["id"])
 
     @property
     def document(self) -> dict[str, Any]:
@@ -176,14 +200,22 @@ class Graph:
         """The same graph with other settings of its nodes: `{"Writer.config.role": ...}`."""
         document = copy.deepcopy(self._document)
         for path, value in changes.items():
-            _change_node(document["graph"]["nodes"], path, value)
-        changed = Graph(self.id, registry=self._registry)
-        changed._document = document
-        changed._processors = self._processors
-        changed._conditions = self._conditions
-        changed._included = self.includes
-        changed.plan()
-        return changed
+            _change_node(_body_of(document)["nodes"], path, value)
+        return self.with_document(document, self.includes)
+
+    def has_structure_of(self, document: dict[str, Any]) -> bool:
+        """Whether a document differs from this graph's at most in its nodes' config."""
+        return _structure(document) == _structure(self._document)
+
+    def with_document(self, document: dict[str, Any], includes: Mapping[str, Any]) -> Graph:
+        """This graph's functions under another document of the same structure."""
+        graph = Graph(self.id, registry=self._registry)
+        graph._document = document
+        graph._processors = self._processors
+        graph._conditions = self._conditions
+        graph._included = dict(includes)
+        graph.plan()
+        return graph
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
@@ -224,8 +256,7 @@ class Graph:
 
     @property
     def _body(self) -> dict[str, Any]:
-        body: dict[str, Any] = self._document["graph"]
-        return body
+        return _body_of(self._document)
 
     def _changed(self) -> None:
         self._loaded = None
@@ -241,22 +272,38 @@ class Graph:
     def _with_start(self) -> dict[str, Any]:
         """Where every node has an edge into it, a graph written in Python starts at its first."""
         body = self._body
-        entered = {edge["to"] for edge in body["edges"]}
-        if body.get("start") or not body["nodes"]:
+        entered = {edge.get("to") for edge in body.get("edges") or []}
+        nodes = body.get("nodes") or []
+        if not self._authored or body.get("start") or not nodes:
             return self._document
-        if any(node["id"] not in entered for node in body["nodes"]):
+        if any(node.get("id") not in entered for node in nodes):
             return self._document
-        return {**self._document, "graph": {**body, "start": body["nodes"][0]["id"]}}
+        return {**self._document, "graph": {**body, "start": nodes[0]["id"]}}
 
     def _with_processor(self, node: NodeSpec) -> NodeSpec:
         processor = self._processors.get(node.id)
-        return node if processor is None else replace(node, processor=processor)
+        if processor is not None:
+            return replace(node, processor=processor)
+        if node.type == FUNCTION and isinstance(node.config, dict):
+            return replace(node, config=self._registered("node", node.config))
+        return node
 
     def _with_condition(self, edge: EdgeSpec) -> EdgeSpec:
         call = edge.condition
         if call.type != FUNCTION or not isinstance(call.config, dict):
             return edge
-        return replace(edge, condition=replace(call, ready=self._conditions[call.config["name"]]))
+        condition = self._conditions.get(call.config.get("name", ""))
+        if condition is None:
+            config = self._registered("condition", call.config)
+            return replace(edge, condition=replace(call, config=config))
+        return replace(edge, condition=replace(call, ready=condition))
+
+    def _registered(self, kind: str, config: dict[str, Any]) -> Any:
+        """The config of a function that the registry knows, in a graph that also has its own."""
+        try:
+            return self._registry.config_model(kind, FUNCTION).model_validate(config)
+        except ValidationError as error:
+            raise GraphError([Problem(str(error.errors()[0]["msg"]))]) from error
 
 
 class _Authored:
@@ -273,6 +320,37 @@ class _Authored:
             return None
         model: type[BaseModel] | None = self._registry.config_model(kind, name)
         return model
+
+
+def _enveloped(loaded: Loaded) -> dict[str, Any]:
+    """The document; that of a file without `graph:` gets one, with the id it was given."""
+    document: dict[str, Any] = loaded.document
+    if "graph" in document:
+        return document
+    body = {"id": loaded.spec.id, **document}
+    envelope = {key: body.pop(key) for key in ("version", "vars") if key in body}
+    return {**envelope, "graph": body}
+
+
+class _Lenient(dict[str, str]):
+    """The environment, in which what is not set is empty."""
+
+    def get(self, name: str, default: Any = None) -> Any:  # noqa: ARG002
+        return super().get(name, "")
+
+
+def _structure(document: dict[str, Any]) -> dict[str, Any]:
+    body = document.get("graph", document)
+    nodes = [
+        {key: value for key, value in node.items() if key != "config"} for node in body["nodes"]
+    ]
+    return {**body, "nodes": nodes}
+
+
+def _body_of(document: dict[str, Any]) -> dict[str, Any]:
+    """The graph's body; a document may be no more than that."""
+    body: dict[str, Any] = document.get("graph", document)
+    return body
 
 
 def _change_node(nodes: list[dict[str, Any]], path: str, value: Any) -> None:

@@ -12,6 +12,7 @@ from rondel.engine import ticks
 from rondel.engine.core import Core
 from rondel.engine.effects import Effect
 from rondel.engine.frame import Frame
+from rondel.engine.message import Message
 from rondel.engine.protocols import Usage
 from rondel.engine.step import Step
 from rondel.graph.plan import Plan
@@ -123,7 +124,7 @@ def result_of(session: str, core: Core) -> Result:
         status=core.status,
         output=produced[-1].readable if produced else None,
         data=data,
-        loops=[LoopResult(**loop_face(end), entries=end.entries) for end in core.loops.values()],
+        loops=[LoopResult(**loop_face(end), entries=end.entries) for end in core.loops],
         usage=usage_of(core),
         reason=core.reason,
         message=core.message,
@@ -144,6 +145,7 @@ class StepLister:
         self._effects: list[Effect] = []
         self._core = Core(plan, self._effects)
         self._steps: dict[int, tuple[tuple[int, ...], StepRecord]] = {}
+        self._faces: dict[int, tuple[Message, dict[str, Any]]] = {}
 
     def list(self, journal: Iterable[ticks.AnyTick]) -> list[StepRecord]:
         """All steps of these ticks."""
@@ -152,15 +154,26 @@ class StepLister:
             self._core.apply(tick)
             for effect in self._effects:
                 if isinstance(effect, fx.StepStarted):
-                    self._start(effect.step)
+                    self._start(effect.step, effect.address)
                 elif isinstance(effect, fx.StepTicked):
                     self._note(effect.step, effect.tick)
-        return [record for _, record in sorted(self._steps.values(), key=lambda pair: pair[0])]
+        records = [record for _, record in sorted(self._steps.values(), key=lambda pair: pair[0])]
+        if self._core.ended:
+            for record in records:
+                if record.status in ("running", "suspended"):
+                    record.status = "cancelled"
+        return records
 
-    def _start(self, step: Step) -> None:
-        record = StepRecord(
-            step.address, step.node.id, "running", [message_face(m) for m in step.inputs]
-        )
+    def _face(self, message: Message) -> dict[str, Any]:
+        """One face a message, however many steps see it."""
+        known = self._faces.get(id(message))
+        if known is None:
+            known = self._faces[id(message)] = (message, message_face(message))
+        return known[1]
+
+    def _start(self, step: Step, address: str) -> None:
+        inputs = [self._face(message) for message in step.inputs]
+        record = StepRecord(address, step.node.id, "running", inputs)
         self._steps[step.number] = (_logical_place(step), record)
 
     def _note(self, step: Step, tick: Any) -> None:
@@ -169,7 +182,7 @@ class StepLister:
         match tick:
             case ticks.Finished():
                 record.status = "completed"
-                record.outputs = [message_face(message) for message in tick.messages]
+                record.outputs = [self._face(message) for message in tick.messages]
                 record.duration += tick.took
             case ticks.Failed():
                 record.status = "failed"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -9,20 +10,22 @@ from weakref import WeakSet
 
 from rondel.engine import ticks
 from rondel.engine.core import ENDED, Core
-from rondel.errors import CallError, Disconnected, UnknownSession
+from rondel.errors import CallError, Disconnected, UnknownSession, WrongState
+from rondel.graph.plan import Plan
 from rondel.journal.store import SessionRow
 from rondel.sessions.controls import Answer, AnyControl, Pause, Resume, Signal, Stop, Unlock
-from rondel.sessions.drive import Drive
+from rondel.sessions.drive import Drive, fold
 from rondel.sessions.events import Event, Narrator
 from rondel.sessions.records import (
+    QuestionRecord,
     Result,
     RoundLister,
     RoundRecord,
     StepLister,
     StepRecord,
+    questions_of,
     result_of,
 )
-from rondel.sessions.scores import score_in
 from rondel.sessions.stream import Bell, Watcher
 
 if TYPE_CHECKING:
@@ -35,14 +38,13 @@ class Rest:
     """A session at a glance, after so many ticks."""
 
     result: Result
-    questions: dict[str, str]
+    asking: list[QuestionRecord]
     length: int = -1
 
     @classmethod
     def of(cls, id: str, core: Core) -> Rest:
         """As a core stands."""
-        asking = {core.steps[n].node.id: q.description for n, q in core.questions.items()}
-        return cls(result_of(id, core), asking)
+        return cls(result_of(id, core), questions_of(core))
 
 
 class Session:
@@ -55,6 +57,7 @@ class Session:
         self.id = id
         self._engine = engine
         self._graph = graph
+        self._plan: Plan | None = None
         self._drive: Drive | None = None
         self._bell = Bell()
         self._watchers: WeakSet[Watcher] = WeakSet()
@@ -70,6 +73,8 @@ class Session:
     @property
     def status(self) -> str:
         """One of the states of a session."""
+        if self._is_over and self._resting is not None:
+            return self._resting.result.status
         return self._drive.core.status if self._drive is not None else self.row.status
 
     @property
@@ -88,9 +93,22 @@ class Session:
         return self._graph
 
     @property
+    def plan(self) -> Plan:
+        """What its ticks are folded with; reading a session takes none of its functions."""
+        if self._plan is None:
+            known = self._graph
+            self._plan = (self._engine.outline_of(self.row) if known is None else known).plan()
+        return self._plan
+
+    @property
     def questions(self) -> dict[str, str]:
         """The open questions, oldest first: the asking node's id and what it asks."""
-        return self._rest().questions
+        return {question.node_id: question.description for question in self._rest().asking}
+
+    @property
+    def asking(self) -> list[QuestionRecord]:
+        """The open questions with all there is to them, oldest first."""
+        return self._rest().asking
 
     async def result(self) -> Result:
         """Wait until the session is over, and say what became of it."""
@@ -105,7 +123,8 @@ class Session:
         while self._drive is not None:
             self._check_alive()
             await self._bell.wait()
-        self._check_alive()
+        if not self._is_over:
+            self._check_alive()
         return self.snapshot()
 
     def snapshot(self) -> Result:
@@ -116,7 +135,7 @@ class Session:
         """Every durable event after number `after`, live ones from now on, until the end."""
         self._engine.watch()
         watcher = Watcher(
-            Narrator(self.id, self.graph.plan(), debug),
+            Narrator(self.id, self.plan, debug),
             lambda start: self._engine.store.read(self.id, start, start + 1000),
             self._bell,
             after,
@@ -127,11 +146,11 @@ class Session:
 
     def steps(self) -> list[StepRecord]:
         """Every step with what it saw and produced, in logical order."""
-        return StepLister(self.graph.plan()).list(self.journal())
+        return StepLister(self.plan).list(self.journal())
 
     def rounds(self) -> list[RoundRecord]:
         """Every round of every loop, with its score, cost and duration."""
-        return RoundLister(Narrator(self.id, self.graph.plan())).list(self.journal())
+        return RoundLister(Narrator(self.id, self.plan)).list(self.journal())
 
     def journal(self) -> Sequence[ticks.AnyTick]:
         """Everything that happened, as it was recorded."""
@@ -176,7 +195,7 @@ class Session:
         if self._drive is None and not resuming and self._engine.is_driven_elsewhere(self.id):
             await self._engine.post(self.id, control)
             return
-        drive = self._open()
+        drive = await self._take_up()
         try:
             if resuming and drive.core.status == "pending":
                 await drive.begin(self.row.inputs)
@@ -185,13 +204,39 @@ class Session:
         finally:
             self._keep_driving(drive)
 
+    async def record(self, control: AnyControl) -> bool:
+        """Record a control and do not go on; False if there was nothing to record.
+
+        Whoever resumes the session acts on it. Nothing runs here, so no function is needed.
+        """
+        self._check_alive()
+        if self._drive is not None:
+            raise WrongState(f"session {self.id} is under way in this process")
+        self._engine.take(self)
+        try:
+            store = self._engine.store
+            core, _ = fold(store, self.id, self.plan)
+            tick = control.tick(self.id, core, time.time())
+            if tick is None:
+                return False
+            core.apply(tick)
+            durable = store.append(self.id, tick, core.status, core.reason)
+            if durable is not None:
+                await durable
+        finally:
+            self._engine.let_go(self)
+        return True
+
     def use(self, graph: Graph) -> None:
         """Take a graph written in Python over again; one of another structure is refused."""
-        if graph.document != self.row.document:
+        row = self.row
+        if not graph.has_structure_of(row.document):
             raise CallError(
                 f"this graph is not the one of session {self.id}: its structure differs"
             )
-        self._graph = graph
+        same = graph.document == row.document
+        self._graph = graph if same else graph.with_document(row.document, row.includes)
+        self._plan = None
 
     # The engine's side
 
@@ -220,6 +265,7 @@ class Session:
         drive, self._drive = self._drive, None
         if drive is not None:
             await drive.close()
+            self._resting = replace(Rest.of(self.id, drive.core), length=drive.length)
             self._engine.let_go(self)
         self._bell.ring()
 
@@ -233,6 +279,14 @@ class Session:
                 self._engine.let_go(self)
                 raise
         return self._drive
+
+    async def _take_up(self) -> Drive:
+        """The session in this process's hands, with the letters its last driver left unread."""
+        opened = self._drive is None
+        drive = self._open()
+        if opened:
+            await drive.read_letters()
+        return drive
 
     def _keep_driving(self, drive: Drive) -> None:
         drive.when_idle(lambda: self._park(drive))
@@ -254,14 +308,18 @@ class Session:
         """What a glance at the session shows: live, as it was when it came to rest, or folded."""
         if self._drive is not None:
             return Rest.of(self.id, self._drive.core)
+        if self._is_over and self._resting is not None:
+            return self._resting
         row = self.row
         if self._resting is None or self._resting.length != row.length:
-            core = Core(self.graph.plan(), measure=score_in)
-            for batch in self._engine.store.scan(self.id):
-                for tick in batch:
-                    core.apply(tick)
-            self._resting = replace(Rest.of(self.id, core), length=row.length)
+            core, length = fold(self._engine.store, self.id, self.plan)
+            self._resting = replace(Rest.of(self.id, core), length=length)
         return self._resting
+
+    @property
+    def _is_over(self) -> bool:
+        """Whether it came to rest here for good: nothing more can be learnt of it."""
+        return self._resting is not None and self._resting.result.status in ENDED
 
     def _check_alive(self) -> None:
         if self._closed:

@@ -15,7 +15,7 @@ import pytest
 from rondel.errors import UnknownSession
 from rondel.journal.sqlite import SqliteStore
 from rondel.testing.crash_points import POINTS, armed, run_until_crash
-from rondel.testing.journal_suite import tick
+from rondel.testing.journal_suite import row, tick
 
 DRIVER = [sys.executable, "-m", "tests.fault.journal.driver"]
 
@@ -60,7 +60,7 @@ def test_killed_at_a_named_point_and_taken_up_again(
     path = tmp_path / "journal.db"
     crashes = 0
     told: dict[str, int] = {}
-    for count in (1, 2, 5, 9, 14):
+    for count in (1, 4, 9):
         run = run_until_crash(command(path, "normal", sessions, 30), point, count)
         assert run.crashed or not run.stderr
         crashes += run.crashed
@@ -70,7 +70,8 @@ def test_killed_at_a_named_point_and_taken_up_again(
             store = SqliteStore(path)
             told = {f"s{n}": _length(store, f"s{n}") for n in range(sessions)}
             store.close()
-    assert crashes >= 2
+    alone = sessions == 1  # then a commit is told by returning, and nobody has to be woken
+    assert crashes >= (1 if alone and point == "before_wake" else 2)
     last = subprocess.run(command(path, "normal", sessions, 30), check=True, timeout=60)
     assert last.returncode == 0
     check(path, {f"s{n}": 30 for n in range(sessions)}, sessions)
@@ -84,7 +85,7 @@ def _length(store: SqliteStore, name: str) -> int:
 @pytest.mark.parametrize("durability", ["full", "normal"])
 def test_killed_at_any_moment(tmp_path: Path, durability: str) -> None:
     chance = random.Random(durability)
-    for attempt in range(4):
+    for attempt in range(3):
         path = tmp_path / f"{attempt}.db"
         process = subprocess.Popen(
             command(path, durability, 8, 100_000), stdout=subprocess.PIPE, text=True
@@ -114,8 +115,6 @@ def test_a_copy_made_while_writing_has_a_whole_beginning(tmp_path: Path) -> None
         copy = tmp_path / f"copy{attempt}"
         copy.mkdir()
         process.send_signal(signal.SIGSTOP)
-        # By another process: opening and closing the file here would be no harm, but it is not
-        # this process's business either.
         subprocess.run(["cp", path, f"{path}-wal", copy], check=True)
         process.send_signal(signal.SIGCONT)
         store = SqliteStore(copy / "journal.db")
@@ -133,13 +132,13 @@ def test_a_copy_made_while_writing_has_a_whole_beginning(tmp_path: Path) -> None
 
 def test_a_log_that_is_torn_at_any_byte_has_a_whole_beginning(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
-    run = run_until_crash(command(path, "normal", 3, 40), "after_commit", 60)
+    run = run_until_crash(command(path, "normal", 3, 40), "after_commit", 30)
     assert run.crashed
     told = acknowledged(run.stdout)
     main, log = path.read_bytes(), path.with_name("journal.db-wal").read_bytes()
     chance = random.Random(1)
     lengths: list[int] = []
-    for cut in sorted(chance.sample(range(len(log)), 15)) + [len(log)]:
+    for cut in [*sorted(chance.sample(range(len(log)), 15)), len(log)]:
         place = tmp_path / f"cut{cut}"
         place.mkdir()
         (place / "journal.db").write_bytes(main)
@@ -166,7 +165,7 @@ store = SqliteStore(path)
 print("ready", flush=True)
 sys.stdin.readline()
 wrote = 0
-end = time.time() + 1.5
+end = time.time() + 0.8
 while time.time() < end:
     if not store.acquire("a", me, 5).granted:
         continue
@@ -182,8 +181,6 @@ print(wrote)
 
 
 def test_two_processes_never_drive_one_session_at_once(tmp_path: Path) -> None:
-    from rondel.testing.journal_suite import row
-
     path = tmp_path / "journal.db"
     store = SqliteStore(path)
     store.create(row("a"))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rondel import Context, Emit, Engine, Graph, Message, Outcome
 from rondel.engine.protocols import Exit
 from rondel.errors import ModelError
-from tests.unit.sessions.playing import Says, chain, limited, play, saying
+from tests.unit.sessions.playing import Says, chain, limited, play, saying, until
 
 QUICK = {"max_attempts": 3, "min_wait": "1ms", "max_wait": "2ms"}
 
@@ -189,8 +189,7 @@ def test_stopping_ends_the_wait_for_the_next_attempt() -> None:
         graph = alone(flaky, retry={"max_attempts": 5, "min_wait": "30s", "max_wait": "30s"})
         async with Engine(db=None) as engine:
             session = await engine.start(graph)
-            while not flaky.calls:
-                await asyncio.sleep(0)
+            await until(lambda: flaky.calls == 1)
             await session.stop()
             result = await session.settled()
         assert (result.status, flaky.calls) == ("cancelled", 1)

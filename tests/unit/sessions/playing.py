@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
@@ -114,6 +115,12 @@ async def until(holds: Callable[[], bool], seconds: float = 5.0) -> None:
             await asyncio.sleep(0.001)
 
 
+def others() -> set[asyncio.Task[Any]]:
+    """The tasks besides the test's own, and the one with which an engine looks after its store."""
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    return {task for task in tasks if "Engine._poll" not in str(task.get_coro())}
+
+
 class Says:
     """A processor that says its texts, one execution after the other, the last one repeated."""
 
@@ -134,6 +141,6 @@ def saying(graph: Graph, *nodes: str, **fields: Any) -> Graph:
 
 def chain(graph: Graph, *nodes: str) -> Graph:
     """Lead an edge from each node to the next."""
-    for source, target in zip(nodes, nodes[1:], strict=False):
+    for source, target in itertools.pairwise(nodes):
         graph.edge(source, target)
     return graph

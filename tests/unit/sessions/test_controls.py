@@ -13,7 +13,7 @@ import pytest
 from rondel import Context, Engine, Graph, Outcome, Session
 from rondel.engine.protocols import Handler, Lock
 from rondel.errors import CallError, Disconnected, WrongState
-from tests.unit.sessions.playing import chain, limited, saying, until
+from tests.unit.sessions.playing import chain, limited, others, saying, until
 
 
 class Long:
@@ -45,11 +45,6 @@ def in_parallel(*longs: Long) -> Graph:
         graph.node(id=f"long{number}")(long)
         graph.edge("s", f"long{number}")
     return graph
-
-
-def others() -> set[asyncio.Task[Any]]:
-    """The tasks besides the test's own."""
-    return asyncio.all_tasks() - {asyncio.current_task()}
 
 
 # Stop
@@ -279,7 +274,7 @@ def test_a_pause_lets_the_step_under_way_finish_and_starts_no_other() -> None:
             gate.open("a")
             await settle()
             assert gate.started == ["a"]
-            assert [step.status for step in session.steps()][0] == "completed"
+            assert next(step.status for step in session.steps()) == "completed"
             assert (await session.settled()).status == "paused"
             assert not others()
             await session.resume()

@@ -7,7 +7,6 @@ import gc
 import json
 from collections.abc import AsyncIterator
 from datetime import datetime
-from typing import Any
 
 import msgspec
 import pytest
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 
 from rondel import Context, Engine, Event, Graph, Session
 from rondel.sessions import stream
-from tests.unit.sessions.playing import chain, limited, play, saying, until
+from tests.unit.sessions.playing import chain, limited, others, play, saying, until
 
 
 def looping(rounds: int = 4) -> Graph:
@@ -42,10 +41,6 @@ def streaming(chunks: int) -> Graph:
     graph.node(speaks)
     graph.node(id="after")(lambda inp: "after")
     return chain(graph, "quiet", "speaks", "after")
-
-
-def others() -> set[asyncio.Task[Any]]:
-    return asyncio.all_tasks() - {asyncio.current_task()}
 
 
 async def collected(events: AsyncIterator[Event]) -> list[Event]:
