@@ -19,7 +19,7 @@ import pytest
 
 import rondel
 from rondel import Context, Emit, Engine, Graph, Message, Outcome, Session
-from rondel.errors import CallError, Disconnected, WrongState
+from rondel.errors import CallError, WrongState
 from rondel.graph.compile import compile_graph
 from rondel.graph.spec import EdgeSpec, GraphSpec, LoopSpec, NodeSpec
 from rondel.sessions.registry import builtin_registry
@@ -171,21 +171,6 @@ def test_the_result_of_a_finished_session_outlives_its_engine(tmp_path: Path) ->
         assert session.status == "completed"
         assert session.id in repr(session)
         assert (await session.result()).output == "a"
-
-    limited(main(), 5)
-
-
-def test_who_waits_for_a_session_of_a_closed_engine_is_told_disconnected(tmp_path: Path) -> None:
-    async def main() -> None:
-        async def long(inp: Context) -> None:
-            await asyncio.sleep(60)
-
-        async with Engine(db=tmp_path / "x.db") as engine:
-            session = await engine.start(alone(long))
-            waiting = asyncio.create_task(session.result())
-            await asyncio.sleep(0.05)
-        with pytest.raises(Disconnected):
-            await waiting
 
     limited(main(), 5)
 
@@ -412,7 +397,7 @@ def test_a_complete_graph_compiles_in_time_that_its_edges_explain() -> None:
         compile_graph(graph)
         return time.process_time() - began
 
-    assert seconds(80) < 5 * seconds(40)
+    assert seconds(100) < 5 * seconds(50)
 
 
 # -- the Python interface -------------------------------------------- unit/sessions/test_python_api

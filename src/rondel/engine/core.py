@@ -196,7 +196,7 @@ class Core(Schedule):
             item = scope.item_of[start]
             group = scope.items[item]
             if isinstance(group, Group):
-                frame.votes[item] = {start: set(range(-group.quorum[start], 0))}
+                frame.hits[item] = {start: set(range(-group.quorum[start], 0))}
             frame.fired[item] = scope.quorum[item]
         ready = [item for item, waits in enumerate(scope.waits) if waits == 0]
         self._settle_all([(frame, item) for item in ready if not self._begin(frame, item)])

@@ -52,7 +52,7 @@ class Frame:
         "value_place",
         "verdict",
         "verdict_place",
-        "votes",
+        "hits",
         "waits",
     )
 
@@ -87,7 +87,7 @@ class Frame:
         self.open = len(self.waits)
         self.busy = 0
         """How many items are under way."""
-        self.votes: dict[int, dict[int, set[int]]] = {}
+        self.hits: dict[int, dict[int, set[int]]] = {}
         """By item and node, the edges out of inner loops or into them that fired."""
         self.exited = False
         self.retriggered = False
@@ -139,7 +139,7 @@ class Frame:
         for _ in range(wire.hops):
             frame.exited = True
             frame = frame.parent  # type: ignore[assignment]
-        frame.vote(wire.edge, wire.item, wire.target)
+        frame.hit(wire.edge, wire.item, wire.target)
 
     def pull_out(self, edge: int, target: int) -> None:
         """The loop's contract takes this edge, whoever in the loop it starts from."""
@@ -148,16 +148,16 @@ class Frame:
             frame.exited = True
             frame = frame.parent
         item = HEAD if target == frame.scope.head else frame.scope.item_of[target]
-        frame.vote(edge, item, target)
+        frame.hit(edge, item, target)
 
-    def vote(self, edge: int, item: int, target: int) -> None:
-        """Count an edge's vote for an item, once a round however often it fires."""
+    def hit(self, edge: int, item: int, target: int) -> None:
+        """Count an edge for an item, once a round however often it fires."""
         if item == HEAD:
             self.retriggered = True
             return
-        votes = self.votes.setdefault(item, {}).setdefault(target, set())
-        if edge not in votes:
-            votes.add(edge)
+        hits = self.hits.setdefault(item, {}).setdefault(target, set())
+        if edge not in hits:
+            hits.add(edge)
             self.fired[item] += 1
 
     def take_verdict(self, verdict: Verdict, level: int, item: int) -> None:

@@ -124,8 +124,8 @@ class Schedule(ABC):
     # Loops
 
     def _enter_group(self, parent: Frame, item: int, group: Group) -> bool:
-        votes = parent.votes.get(item, {})
-        heads = [node for node, edges in votes.items() if len(edges) >= group.quorum[node]]
+        hits = parent.hits.get(item, {})
+        heads = [node for node, edges in hits.items() if len(edges) >= group.quorum[node]]
         if not heads:
             return self._skip(parent, item)
         if len(heads) > 1:

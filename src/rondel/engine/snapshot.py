@@ -59,7 +59,7 @@ class _Frame(msgspec.Struct, omit_defaults=True):
     fired: list[int]
     open: int
     busy: int
-    votes: dict[int, dict[int, list[int]]] = {}
+    hits: dict[int, dict[int, list[int]]] = {}
     exited: bool = False
     retriggered: bool = False
     leaving: bool = False
@@ -176,9 +176,9 @@ def _dump_frame(frame: Frame) -> _Frame:
         parent=frame.parent.entry if frame.parent is not None else None,
         owner=frame.owner.number if frame.owner is not None else None,
         head=frame.scope.head,
-        votes={
+        hits={
             item: {node: sorted(edges) for node, edges in nodes.items()}
-            for item, nodes in frame.votes.items()
+            for item, nodes in frame.hits.items()
         },
         emitted={edge: _Emitted(*emission) for edge, emission in frame.emitted.items()},
         **{name: getattr(frame, name) for name in _PLAIN},
@@ -216,7 +216,7 @@ def _dump_node(number: int, state: NodeState) -> _Node:
 _PLAIN = tuple(
     name
     for name in _Frame.__struct_fields__
-    if name not in ("entry", "parent", "owner", "head", "votes", "emitted")
+    if name not in ("entry", "parent", "owner", "head", "hits", "emitted")
 )
 
 
@@ -291,9 +291,9 @@ class _Restoration:
         frame = Frame(entry, self._scope(data, parent, owner), parent, owner)
         for name in _PLAIN:
             setattr(frame, name, getattr(data, name))
-        frame.votes = {
+        frame.hits = {
             item: {node: set(edges) for node, edges in nodes.items()}
-            for item, nodes in data.votes.items()
+            for item, nodes in data.hits.items()
         }
         frame.emitted = {
             edge: Emission(emitted.prefix, emitted.round, emitted.level, emitted.messages)

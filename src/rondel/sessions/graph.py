@@ -328,7 +328,7 @@ def _enveloped(loaded: Loaded) -> dict[str, Any]:
     if "graph" in document:
         return document
     body = {"id": loaded.spec.id, **document}
-    envelope = {key: body.pop(key) for key in ("version", "vars") if key in body}
+    envelope: dict[str, Any] = {key: body.pop(key) for key in ("version", "vars") if key in body}
     return {**envelope, "graph": body}
 
 

@@ -85,7 +85,7 @@ def test_a_loop_decides_at_the_end_of_its_round_and_only_there() -> None:
     played.finish("a[2]/a", fire=[onward])
     played.finish("a[2]/b", fire=[back])
     assert played.addresses == ["e"]
-    assert played.core.loops["a"].reason == "max_rounds_reached"
+    assert played.core.loops[0].reason == "max_rounds_reached"
 
 
 def test_a_core_keeps_time_only_by_its_ticks() -> None:

@@ -127,4 +127,4 @@ class Stores(RuleBasedStateMachine):
 
 
 TestStores = Stores.TestCase
-TestStores.settings = settings(max_examples=25, stateful_step_count=30, deadline=None)
+TestStores.settings = settings(max_examples=15, stateful_step_count=25, deadline=None)

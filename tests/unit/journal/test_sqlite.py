@@ -255,11 +255,14 @@ def test_the_log_is_moved_into_the_file_now_and_then(
 
 def test_a_part_of_a_long_session_is_read_without_the_rest(store: SqliteStore) -> None:
     store.create(row("a"))
-    store.extend("a", [tick(n) for n in range(100_000)])
+    store.extend("a", [tick(n) for n in range(20_000)])
     began = time.perf_counter()
-    assert store.read("a", 50_000, 50_010) == [tick(n) for n in range(50_000, 50_010)]
-    assert store.read("a", 99_995) == [tick(n) for n in range(99_995, 100_000)]
-    assert time.perf_counter() - began < 0.05
+    assert len(store.read("a", 0)) == 20_000
+    whole = time.perf_counter() - began
+    began = time.perf_counter()
+    assert store.read("a", 10_000, 10_010) == [tick(n) for n in range(10_000, 10_010)]
+    assert store.read("a", 19_995) == [tick(n) for n in range(19_995, 20_000)]
+    assert time.perf_counter() - began < whole / 5
 
 
 def test_reading_needs_no_turn_with_the_writer(store: SqliteStore) -> None:

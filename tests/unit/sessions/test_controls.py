@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -627,5 +628,22 @@ def test_closing_a_waiting_session_is_no_answer() -> None:
         with pytest.raises(Disconnected):
             await session.answer("late")
         assert session.status == "waiting"
+
+    limited(main(), 5)
+
+
+def test_who_waits_for_a_session_of_a_closed_engine_with_a_file_is_told_so(
+    tmp_path: Path,
+) -> None:
+    async def main() -> None:
+        long = Long()
+        async with Engine(db=tmp_path / "x.db") as engine:
+            session = await engine.start(in_place(long))
+            waiting = asyncio.create_task(session.result())
+            await until(lambda: long.started == 1)
+            await settle()
+        with pytest.raises(Disconnected):
+            await waiting
+        assert long.cleaned == 1
 
     limited(main(), 5)
