@@ -8,6 +8,8 @@ import pytest
 
 
 @pytest.fixture(autouse=True)
-def _own_database(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_database(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder: Path = tmp_path_factory.mktemp("rondel")
     monkeypatch.setenv("RONDEL_DB", str(folder / "rondel.db"))
