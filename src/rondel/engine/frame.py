@@ -36,6 +36,7 @@ class Frame:
         "goal",
         "goal_place",
         "held",
+        "hits",
         "item",
         "last_value",
         "leaving",
@@ -52,7 +53,6 @@ class Frame:
         "value_place",
         "verdict",
         "verdict_place",
-        "hits",
         "waits",
     )
 
