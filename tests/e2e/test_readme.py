@@ -10,8 +10,6 @@ import re
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from tests.e2e.command import BIN, ROOT, environment
 
 README = ROOT / "README.md"
@@ -36,9 +34,11 @@ def printed(command: str, folder: Path) -> str:
 
 
 def make(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Make as a person calls it, also where the tests themselves run under make."""
     command = ["make", *arguments]
+    env = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     return subprocess.run(
-        command, check=False, cwd=ROOT, capture_output=True, text=True, timeout=60
+        command, check=False, cwd=ROOT, env=env, capture_output=True, text=True, timeout=110
     )
 
 
@@ -65,8 +65,7 @@ def test_every_guarantee_names_a_test_that_exists() -> None:
 
 
 def test_make_run_shows_a_loop_and_what_to_try_next() -> None:
-    if make("-q", ".venv/.ready").returncode:
-        pytest.skip("the environment of `make` is not set up here")
+    assert make("install").returncode == 0
     finished = make("run")
     assert finished.returncode == 0
     assert finished.stdout.startswith("simulated models: no key, no network")

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -305,18 +305,49 @@ async def test_the_loop_runs_on_while_another_process_writes(path: Path) -> None
     store.close()
 
 
-def test_many_processes_open_a_new_file_at_once(path: Path) -> None:
-    script = (
-        "import sys; from rondel.journal.sqlite import SqliteStore\n"
-        "from rondel.testing.journal_suite import row, tick\n"
-        "store = SqliteStore(sys.argv[1]); store.create(row(sys.argv[2]))\n"
-        "[store.append(sys.argv[2], tick(n)) for n in range(50)]; store.close()"
-    )
-    names = [f"p{n}" for n in range(6)]
-    commands = [[sys.executable, "-c", script, str(path), name] for name in names]
-    for process in [subprocess.Popen(command) for command in commands]:
-        assert process.wait() == 0
-    store = SqliteStore(path)
-    for name in names:
-        assert store.read(name, 0) == [tick(n) for n in range(50)]
+_OPEN = """
+import sys
+from rondel.journal.sqlite import SqliteStore
+from rondel.testing.journal_suite import row, tick
+print("ready", flush=True)
+for path in sys.stdin:
+    store = SqliteStore(path.strip())
+    store.create(row(sys.argv[1]))
+    for n in range(5):
+        store.append(sys.argv[1], tick(n))
     store.close()
+    print("done", flush=True)
+"""
+
+
+def test_many_processes_open_a_new_file_at_once(tmp_path: Path) -> None:
+    names = [f"p{n}" for n in range(6)]
+    with ExitStack() as stack:
+        openers = [
+            stack.enter_context(
+                subprocess.Popen(
+                    [sys.executable, "-c", _OPEN, name],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                )
+            )
+            for name in names
+        ]
+        paths = [tmp_path / f"{n}.db" for n in range(25)]
+        for path in [None, *paths]:
+            for opener in openers if path is not None else []:
+                assert opener.stdin is not None
+                opener.stdin.write(f"{path}\n")
+                opener.stdin.flush()
+            for opener in openers:
+                assert opener.stdout is not None
+                assert opener.stderr is not None
+                line = opener.stdout.readline().strip()
+                assert line == ("ready" if path is None else "done"), opener.stderr.read()
+    for path in paths:
+        store = SqliteStore(path)
+        for name in names:
+            assert store.read(name, 0) == [tick(n) for n in range(5)]
+        store.close()

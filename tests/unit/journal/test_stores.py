@@ -9,7 +9,8 @@ import pytest
 from rondel.journal.memory import MemoryJournal, MemoryStore
 from rondel.journal.sqlite import SqliteStore
 from rondel.journal.store import Store
-from rondel.testing.journal_suite import JournalSuite, SharedJournalSuite, tick
+from rondel.testing.journal_suite import JournalSuite
+from rondel.testing.shared_journal_suite import SharedJournalSuite, tick
 
 
 class TestMemory(JournalSuite):
