@@ -28,6 +28,11 @@ class Ran:
         return [json.loads(line) for line in self.out.splitlines()]
 
     @property
+    def document(self) -> Any:
+        """The one JSON document it printed."""
+        return json.loads(self.out)
+
+    @property
     def result(self) -> dict[str, Any]:
         """The last of them: what became of the run."""
         return self.lines[-1]

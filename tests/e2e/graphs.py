@@ -86,3 +86,112 @@ class Breaker:
 graph = Graph("locked")
 graph.add("breaker", Breaker())
 """
+
+REVIEW = """
+graph:
+  id: review
+  start: Writer
+  nodes:
+    - {id: Writer, type: agent, config: {provider: scripted, answers: [one, two, three]}}
+    - {id: Editor, type: human, config: {description: Is it good?, actions: [approve, revise]}}
+    - {id: Final, type: passthrough}
+  edges:
+    - {from: Writer, to: Editor}
+    - from: Editor
+      to: Writer
+      condition: {type: expr, config: {expr: data.action == 'revise'}}
+    - from: Editor
+      to: Final
+      condition: {type: expr, config: {expr: data.action == 'approve'}}
+"""
+
+STEADY = """
+graph:
+  id: steady
+  start: Tick
+  nodes:
+    - {id: Tick, type: agent, config: {provider: scripted, answers: [{content: tick, delay: 0.1}]}}
+    - {id: Gate, type: loop, config: {max_rounds: 99}}
+    - {id: End, type: passthrough}
+  edges:
+    - {from: Tick, to: Gate}
+    - {from: Gate, to: Tick, label: continue}
+    - {from: Gate, to: End, label: exit}
+"""
+"""Ninety-nine steps of a tenth of a second: long enough to be interfered with."""
+
+EFFECTS = """
+import os
+from pathlib import Path
+
+from rondel import Graph
+
+graph = Graph("effects")
+
+
+def note(word):
+    with Path(os.environ["EFFECTS"]).open("a") as file:
+        file.write(word + "\\n")
+
+
+@graph.node
+def first(inp):
+    note("first")
+    return "one"
+
+
+@graph.node
+def second(inp):
+    note(f"second after {inp.text}")
+    return "two"
+
+
+answers = [{"content": "slow", "delay": 1, "chunks": 4}]
+graph.add("slow", "agent", {"provider": "scripted", "answers": answers})
+
+
+@graph.node
+def last(inp):
+    note(f"last after {inp.text}")
+    return "done"
+
+
+graph.edge("first", "second")
+graph.edge("second", "slow")
+graph.edge("slow", "last")
+"""
+"""Writes down every function it calls; the slow agent gives time to kill it."""
+
+ASKS_IN_PYTHON = """
+from rondel import Graph
+
+graph = Graph("asks")
+graph.add("editor", "human", {"description": "Is it good?"})
+
+
+@graph.node
+def done(inp):
+    return f"{inp.text} of " + str(sorted(inp.signals.items()))
+
+
+graph.edge("editor", "done")
+"""
+
+OPENS = """
+import os
+
+from rondel import Emit, Graph, Message
+from rondel.engine.protocols import Lock
+
+
+class Breaker:
+    async def process(self, ctx):
+        if os.environ.get("BREAKER") == "open":
+            return Emit([Message("through")])
+        return Lock("TOKEN_SURGE", "too many tokens")
+
+
+graph = Graph("locked")
+graph.add("breaker", Breaker())
+"""
+"""Locks itself until the environment says otherwise."""

@@ -44,7 +44,7 @@ def test_the_run_waits_when_one_of_two_questions_stays_open(call: Call, graph_fi
         ran = call("run", file, "--no-input", "--answer", f"{node}=yes", "--json")
         assert ran.code == 4
         assert ran.result["status"] == "waiting"
-        assert f"{other!r} waits for an answer" in ran.err
+        assert f"{other!r} waits for an answer; give one with: rondel answer " in ran.err
         assert ran.err.count("\n") == 1
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pty
 import select
@@ -41,7 +40,7 @@ def test_1_the_run_failed(call: Call, graph_file: Write) -> None:
         (["run", "GRAPH", "--nope"], "error: no such option: --nope"),
         (["run", "GRAPH", "extra"], "error: got unexpected extra argument"),
         (["rnu", "GRAPH"], "error: there is no command 'rnu'; did you mean 'run'?"),
-        (["--nope"], "error: there is no option '--nope'; there are: run, check, new, schema"),
+        (["--nope"], "error: there is no option '--nope'; there are: run, check, new, schema, "),
         (["run", "GRAPH", "-i", "a", "-i", "b"], "error: -i gives 'task' twice"),
         (["run", "GRAPH", "--set", "nonsense"], "error: --set 'nonsense' is not path=value"),
         (["run", "GRAPH", "--provider", "simulate"], "did you mean 'simulated'?"),
@@ -80,9 +79,19 @@ def test_4_a_human_is_needed(call: Call, graph_file: Write) -> None:
     ran = call("run", graph_file(graphs.HUMAN), "--no-input", stdin="approve\n")
     assert ran.code == 4
     assert "Is it good?" in ran.out
+    [line] = call("sessions", "--json").document["sessions"]
+    command = f"rondel answer {line['session_id']} TEXT"
+    assert ran.err == f"error: 'Editor' waits for an answer; give one with: {command}\n"
+
+
+def test_4_a_session_in_memory_cannot_be_answered_later(call: Call, graph_file: Write) -> None:
+    ran = call("run", graph_file(graphs.HUMAN), "--no-input", "--db", ":memory:")
+    assert ran.code == 4
     assert ran.err == (
         "error: 'Editor' waits for an answer; give one with --answer 'Editor=TEXT'\n"
     )
+    assert ran.out.startswith("running ask\n")
+    assert call("sessions").out == "no sessions\n"
 
 
 def test_4_without_a_standard_input(graph_file: Write) -> None:
@@ -94,6 +103,44 @@ def test_5_the_session_is_locked(call: Call, graph_file: Write) -> None:
     ran = call("run", graph_file(graphs.LOCKED, "locked.py"))
     assert ran.code == 5
     assert "status  suspended_locked: TOKEN_SURGE" in ran.out
+    assert ran.err.startswith(
+        "error: the session is locked (TOKEN_SURGE); open it with: rondel unlock "
+    )
+    assert ran.err.endswith(" --because TEXT --graph FILE.py\n")
+
+
+def interrupted(*arguments: str, sign: str, by: signal.Signals) -> Ran:
+    """A run that gets a signal once it has printed a sign."""
+    with start("run", *arguments, "--json") as process:
+        try:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            while sign not in process.stdout.readline():
+                assert process.poll() is None
+            process.send_signal(by)
+            out, err = process.stdout.read(), process.stderr.read()
+        finally:
+            process.kill()
+    return Ran(process.returncode, out, err)
+
+
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("graph", "sign", "status", "advice"),
+    [
+        (graphs.SLOW, "token_stream", "paused", "go on with: rondel resume "),
+        (graphs.HUMAN, "human_input_required", "waiting", "give one with: rondel answer "),
+    ],
+    ids=["while a model answers", "while a question is open"],
+)
+def test_130_ctrl_c_lets_go_of_the_session(
+    graph: str, sign: str, status: str, advice: str, by: signal.Signals, graph_file: Write
+) -> None:
+    ran = interrupted(str(graph_file(graph)), sign=sign, by=by)
+    assert ran.code == 130
+    assert ran.result["status"] == status
+    assert advice + ran.result["session_id"] in ran.err
+    assert ran.err.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -101,19 +148,11 @@ def test_5_the_session_is_locked(call: Call, graph_file: Write) -> None:
     [(graphs.SLOW, "token_stream"), (graphs.HUMAN, "human_input_required")],
     ids=["while a model answers", "while a question is open"],
 )
-def test_130_ctrl_c_stops_the_session(graph: str, sign: str, graph_file: Write) -> None:
-    with start("run", str(graph_file(graph)), "--json") as process:
-        try:
-            assert process.stdout is not None
-            assert process.stderr is not None
-            while sign not in process.stdout.readline():
-                assert process.poll() is None
-            process.send_signal(signal.SIGINT)
-            out, err = process.stdout.read(), process.stderr.read()
-        finally:
-            process.kill()
-    assert (process.returncode, err) == (130, "")
-    assert json.loads(out.splitlines()[-1])["status"] == "cancelled"
+def test_130_ctrl_c_stops_a_session_in_memory(graph: str, sign: str, graph_file: Write) -> None:
+    file = str(graph_file(graph))
+    ran = interrupted(file, "--db", ":memory:", sign=sign, by=signal.SIGINT)
+    assert (ran.code, ran.err) == (130, "")
+    assert ran.result["status"] == "cancelled"
 
 
 def test_a_person_at_a_terminal_is_asked_until_the_answer_will_do(graph_file: Write) -> None:
@@ -159,8 +198,8 @@ def test_an_engine_that_breaks_is_told_in_one_line(
     def broken(*_: object) -> None:
         raise RuntimeError("out of cheese")
 
-    monkeypatch.setattr("rondel.engine.runner.Runner._emitted", broken)
-    monkeypatch.setattr("rondel.engine.runner.Runner._failed", broken)
+    monkeypatch.setattr("rondel.engine.executor.Executor._emitted", broken)
+    monkeypatch.setattr("rondel.engine.executor.Executor._failed", broken)
     ran = call("run", graph_file(graphs.LOOP))
     assert ran.code == 1
     assert ran.err == (

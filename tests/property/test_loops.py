@@ -91,6 +91,23 @@ def check_loop_events(events: list[Event]) -> None:
     assert entries == Counter(event.data["loop"] for event in exits(events))
 
 
+def check_step_events(steps: list[StepRecord], events: list[Event]) -> None:
+    """Every step runs and completes at its address, and nothing happens after the end."""
+    told: dict[tuple[str | None, str | None], list[str]] = defaultdict(list)
+    for event in events:
+        if event.event == "node_state_change" and event.data["status"] != "skipped":
+            told[event.node_id, event.address].append(event.data["status"])
+    assert set(told) == {(step.node_id, step.address) for step in steps}
+    over = events[-1]
+    assert over.event == "session_state_change"
+    for states in told.values():
+        assert states == ["running", "completed"] or (over.data["reason"] and states == ["running"])
+    begun = Counter(e.address for e in events if e.event == "loop:round_started")
+    done = Counter(e.address for e in events if e.event == "loop:round_completed")
+    assert done <= begun
+    assert set(begun.values()) <= {1}
+
+
 # Loops that nothing ends before their contract does
 
 
@@ -233,7 +250,7 @@ def nest_of(loop: Loop) -> Nest:
     return nest
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=70, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(1, 4).flatmap(lambda depth: loops(depth, 216)))
 def test_a_loop_runs_its_body_exactly_max_rounds_times(loop: Loop) -> None:
     nest = nest_of(loop)
@@ -252,6 +269,7 @@ def test_a_loop_runs_its_body_exactly_max_rounds_times(loop: Loop) -> None:
         else:
             assert set(ran[node]) <= possible
     check_loop_events(events)
+    check_step_events(steps, events)
     entries = Counter(e.data["loop"] for e in exits(events))
     for head, rounds in nest.rounds.items():
         outer = nest.around[head][:-1]
@@ -357,7 +375,7 @@ def whimsical(draw: st.DrawFn) -> Graph:
     return build(heads)
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(graph=whimsical())
 def test_every_run_ends_and_every_loop_ends_with_one_typed_reason(graph: Graph) -> None:
     result, steps, events = asyncio.run(run(graph))
@@ -367,6 +385,7 @@ def test_every_run_ends_and_every_loop_ends_with_one_typed_reason(graph: Graph) 
     assert result.reason in ("", "no_output", "two_entries", "max_steps_reached")
     assert len(steps) <= 251
     check_loop_events(events)
+    check_step_events(steps, events)
     contracts = graph.document["graph"]["loops"]
     for ended in exits(events):
         contract = contracts.get(ended.data["loop"])

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from keyword import iskeyword
 from typing import Any
 
 from rondel.cli.failures import explain
@@ -16,6 +17,21 @@ VERBS = {
     "check": "find all that is wrong with a graph, and show its loops and their bounds",
     "new": "list the templates, or write a graph file from one",
     "schema": "print the JSON Schema of graph files, for editors",
+    "sessions": "list sessions, newest first",
+    "show": "show a session: state, inputs, loops, cost, questions, steps",
+    "rounds": "list every round of a session's loops, with score and cost",
+    "events": "print what happened in a session, or follow it",
+    "answer": "answer a session's question, and go on with it",
+    "resume": "go on with a session after a pause, a crash or a kill",
+    "pause": "start no further step of a session",
+    "stop": "end a session for good",
+    "signal": "tell a session something",
+    "unlock": "open a session's lock, and go on with it",
+    "replay": "rebuild any point of a session, without a model call",
+    "fork": "start a new session from a point of another",
+    "export": "write a session to a file",
+    "import": "add a session from a file",
+    "gc": "delete sessions that ended long ago",
 }
 
 HELP = """\
@@ -72,8 +88,9 @@ def _dispatch(arguments: list[str]) -> int:
 def _run_verb(verb: str, arguments: list[str]) -> int:
     import typer
 
-    module = import_module(f"rondel.cli.{verb}")
-    function: Callable[..., int] = getattr(module, verb)
+    name = f"{verb}_" if iskeyword(verb) else verb
+    module = import_module(f"rondel.cli.{name}")
+    function: Callable[..., int] = getattr(module, name)
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(context_settings={"help_option_names": ["--help", "-h"]})(function)
     command: Any = typer.main.get_command(app)

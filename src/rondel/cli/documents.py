@@ -167,7 +167,12 @@ def _replace_provider(config: dict[str, Any], provider: str) -> None:
 
 
 def _replace_in_files(graph: Graph, provider: str) -> None:
-    """The same for agents of graph files that the graph names: only the plan has them."""
+    """The same for agents of graph files that the graph names: in its plan, and in the copies of
+    these files that a session keeps.
+    """
+    for document in graph.includes.values():
+        for config in _agent_configs(document.get("graph", document)):
+            _replace_provider(config, provider)
     for node in graph.plan().nodes:
         config = node.spec.config
         if node.spec.type == AGENT and config.provider != provider:

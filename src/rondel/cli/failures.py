@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 
-from rondel.errors import CallError, GraphError, RondelError
+from rondel.errors import CallError, GraphError, JournalError, RondelError, SessionError
 
 FAILED = 1
 WRONG = 2
@@ -17,12 +17,13 @@ def explain(error: Exception, *, debug: bool = False) -> int:
         traceback.print_exception(error)
     for line in _lines(error):
         complain(line)
-    usage_error = hasattr(error, "format_message")
-    return WRONG if usage_error or isinstance(error, GraphError | CallError) else FAILED
+    wrong = isinstance(error, GraphError | CallError | SessionError | JournalError)
+    return WRONG if wrong or hasattr(error, "format_message") else FAILED
 
 
 def complain(message: str, kind: str = "error") -> None:
     """One line on stderr."""
+    sys.stdout.flush()
     print(f"{kind}: {' '.join(message.split())}", file=sys.stderr)
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from rondel.cli.failures import complain
 from rondel.sessions.events import Event
-from rondel.sessions.records import Result, UsageTotal
+from rondel.sessions.records import LoopResult, Result, UsageTotal
 
 SIMULATED = "simulated models: no key, no network; agents without a provider use them"
 EXCERPT = 100
@@ -21,7 +21,7 @@ COLOURS = {"completed": "green", "bounded": "yellow", "waiting": "yellow"}
 class View(Protocol):
     """Where a run shows itself."""
 
-    def open(self, graph: str, *, simulated: bool) -> None:
+    def open(self, title: str, *, simulated: bool) -> None:
         """Say what runs, and whether some of its agents have no provider."""
 
     def show(self, event: Event) -> None:
@@ -33,6 +33,12 @@ class View(Protocol):
     def answered(self, node: str, text: str) -> None:
         """Show an answer that nobody typed here."""
 
+    def withdraw(self, node: str) -> None:
+        """Take back a question that somebody answered elsewhere."""
+
+    def pause(self) -> None:
+        """Let others write to the screen."""
+
     def close(self, result: Result) -> None:
         """Show what became of it all."""
 
@@ -40,12 +46,12 @@ class View(Protocol):
 class JsonView:
     """One event a line, and last the result; what a person must know goes to stderr."""
 
-    def open(self, graph: str, *, simulated: bool) -> None:  # noqa: ARG002
+    def open(self, title: str, *, simulated: bool) -> None:  # noqa: ARG002
         if simulated:
             complain(SIMULATED, "note")
 
     def show(self, event: Event) -> None:
-        self._line(msgspec.to_builtins(event))
+        print(json_line(event), flush=True)
 
     def prompt(self, node: str) -> None:
         print(f"{node}> ", end="", file=sys.stderr, flush=True)
@@ -53,11 +59,15 @@ class JsonView:
     def answered(self, node: str, text: str) -> None:
         """The event `human_input_received` says it."""
 
-    def close(self, result: Result) -> None:
-        self._line({"event": "result", **msgspec.to_builtins(result)})
+    def withdraw(self, node: str) -> None:
+        """So it does here."""
 
-    def _line(self, value: dict[str, Any]) -> None:
-        print(msgspec.json.encode(value).decode(), flush=True)
+    def pause(self) -> None:
+        """Every line is written at once."""
+
+    def close(self, result: Result) -> None:
+        line = {"event": "result", **msgspec.to_builtins(result)}
+        print(json_line(line), flush=True)
 
 
 class TerminalView:
@@ -74,10 +84,10 @@ class TerminalView:
         self._agents = agents
         self._loops = loops + len(" round 10")
 
-    def open(self, graph: str, *, simulated: bool) -> None:
+    def open(self, title: str, *, simulated: bool) -> None:
         if simulated:
             self._print(SIMULATED, "dim")
-        self._print(f"running {graph}", "dim")
+        self._print(title, "dim")
         if self._console.is_terminal:
             self._spinner = self._console.status("", spinner="dots")
             self._spinner.start()
@@ -107,16 +117,21 @@ class TerminalView:
     def answered(self, node: str, text: str) -> None:
         self._print(f"{node}> {text}", "bold")
 
+    def withdraw(self, node: str) -> None:
+        self._print(f"\n{node} was answered elsewhere", "dim")
+
+    def pause(self) -> None:
+        self._rest()
+        self._console.file.flush()
+
     def close(self, result: Result) -> None:
         self._rest()
         self._print("")
-        self._print(f"{'status':8}{_status(result)}", COLOURS.get(result.status, "red"))
+        self._print(f"{'status':8}{status_text(result)}", COLOURS.get(result.status, "red"))
         for loop in result.loops:
-            entries = f" (the last of {loop.entries} entries)" if loop.entries > 1 else ""
-            text = f"{loop.loop}: {ending(msgspec.to_builtins(loop))}{entries}"
-            self._print(f"{'loop':8}{text}", "yellow" if loop.bounded else "")
+            self._print(f"{'loop':8}{loop_text(loop)}", "yellow" if loop.bounded else "")
         if result.usage.model_calls:
-            self._print(f"{'usage':8}{_usage(result.usage)}")
+            self._print(f"{'usage':8}{usage_text(result.usage)}")
         if result.output is not None:
             self._print(f"output\n\n{result.output}")
 
@@ -176,11 +191,17 @@ class TerminalView:
         self._print(f"\n{event.node_id} asks", "bold")
         for message in data["messages"]:
             self._print(f"from {message['source']}:", "dim")
-            self._print(_indented(_content(message)))
+            self._print(_indented(content_text(message)))
         if data["description"].strip():
             self._print(data["description"].strip())
         if data["actions"]:
             self._print(f"answer with one of: {', '.join(data['actions'])}")
+
+
+def loop_text(loop: LoopResult) -> str:
+    """A loop and how its last entry ended."""
+    entries = f" (the last of {loop.entries} entries)" if loop.entries > 1 else ""
+    return f"{loop.loop}: {ending(msgspec.to_builtins(loop))}{entries}"
 
 
 def ending(loop: dict[str, Any]) -> str:
@@ -206,11 +227,13 @@ def money(usd: float) -> str:
     return f"${usd:,.2f}" if usd >= 1 else f"${usd:.4f}"
 
 
-def _status(result: Result) -> str:
+def status_text(result: Result) -> str:
+    """A status and why."""
     return f"{result.status}: {result.message or result.reason}".rstrip(": ")
 
 
-def _usage(usage: UsageTotal) -> str:
+def usage_text(usage: UsageTotal) -> str:
+    """What model calls took, in words."""
     calls = f"{usage.model_calls:,} model call{'' if usage.model_calls == 1 else 's'}"
     if not usage.tokens:
         return calls
@@ -218,7 +241,13 @@ def _usage(usage: UsageTotal) -> str:
     return f"{calls}, {tokens}, {money(usage.usd)}"
 
 
-def _content(message: dict[str, Any]) -> str:
+def json_line(value: Any) -> str:
+    """Anything as one line of JSON, the same bytes each time."""
+    return msgspec.json.encode(msgspec.to_builtins(value)).decode()
+
+
+def content_text(message: dict[str, Any]) -> str:
+    """What a message says: its text, the names of its parts, or its data."""
     content = message["content"]
     if isinstance(content, list):
         content = "\n".join(part.get("text") or part.get("name", "") for part in content)

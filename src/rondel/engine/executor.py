@@ -96,7 +96,7 @@ class Executor:
             outcome.verdict,
             outcome.report,
             ctx.usage or [],
-            now - ctx.now,
+            round(now - ctx.now, 6),
             ctx.retried or [],
         )
 
@@ -113,7 +113,7 @@ class Executor:
                     verdict=outcome.verdict,
                     report=outcome.report,
                     usage=ctx.usage or [],
-                    took=now - ctx.now,
+                    took=round(now - ctx.now, 6),
                     retried=ctx.retried or [],
                 )
             case Suspend():
@@ -134,7 +134,7 @@ class Executor:
             error=describe(error),
             kind="timeout" if isinstance(error, StepTimeout) else type(error).__name__,
             usage=ctx.usage or [],
-            took=now - ctx.now,
+            took=round(now - ctx.now, 6),
             retried=ctx.retried or [],
         )
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import quote
 
 from rondel.errors import (
@@ -30,6 +32,8 @@ PATIENCE = 10.0
 """Seconds to wait for another process that is writing."""
 
 _NAP = 0.002
+
+T = TypeVar("T")
 
 _ERRORS: dict[int, tuple[type[JournalError], str]] = {
     sqlite3.SQLITE_FULL: (JournalFull, "the disk is full; free some space and open it again"),
@@ -86,7 +90,7 @@ class Database:
 
     def begin(self, db: sqlite3.Connection) -> None:
         """Start a write transaction, waiting for other processes that are writing."""
-        self._patiently(db, "BEGIN IMMEDIATE")
+        self._patiently(lambda: db.execute("BEGIN IMMEDIATE"))
 
     def explain(self, error: sqlite3.Error) -> JournalError:
         """What an error of SQLite means for the journal, in one sentence."""
@@ -129,14 +133,12 @@ class Database:
 
     def _identify(self, db: sqlite3.Connection) -> None:
         """Refuse what is not Rondel's or not yet known, before anything is changed."""
-        version = self._version(db)
+        version, application, tables = self._patiently(lambda: _header(db))
         if version > migrations.latest():
             raise JournalNewer(
                 f"the journal {self.path} has schema version {version} and this version of "
                 f"Rondel knows up to {migrations.latest()}; a newer version wrote it, use that one"
             )
-        (application,) = db.execute("PRAGMA application_id").fetchone()
-        (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if tables and application != APPLICATION:
             raise JournalCorrupt(
                 f"the journal {self.path} cannot be used: it is another program's database; "
@@ -144,7 +146,8 @@ class Database:
             )
 
     def _use_wal(self, db: sqlite3.Connection) -> None:
-        (mode,) = self._patiently(db, "PRAGMA journal_mode = WAL").fetchone()
+        switch = "PRAGMA journal_mode = WAL"
+        (mode,) = self._patiently(lambda: db.execute(switch).fetchone())
         if mode != "wal":
             raise JournalUnwritable(
                 f"the journal {self.path} cannot be used: its file system has no shared memory; "
@@ -152,12 +155,14 @@ class Database:
             )
 
     def _migrate(self, db: sqlite3.Connection) -> None:
-        if self._version(db) == migrations.latest():
+        version, _, _ = self._patiently(lambda: _header(db))
+        if version == migrations.latest():
             return
         self.begin(db)
         try:
-            for version in range(self._version(db) + 1, migrations.latest() + 1):
-                for statement in migrations.statements(version):
+            (version,) = db.execute("PRAGMA user_version").fetchone()
+            for number in range(version + 1, migrations.latest() + 1):
+                for statement in migrations.statements(number):
                     db.execute(statement)
             db.execute(f"PRAGMA application_id = {APPLICATION}")
             db.execute(f"PRAGMA user_version = {migrations.latest()}")
@@ -166,20 +171,28 @@ class Database:
             rollback(db)
             raise
 
-    def _version(self, db: sqlite3.Connection) -> int:
-        (version,) = self._patiently(db, "PRAGMA user_version").fetchone()
-        return int(version)
-
-    def _patiently(self, db: sqlite3.Connection, statement: str) -> sqlite3.Cursor:
-        """Execute, again and again while another process holds the lock."""
+    def _patiently(self, call: Callable[[], T]) -> T:
+        """Call, again and again while another process holds the lock."""
         deadline = time.monotonic() + self.patience
         while True:
             try:
-                return db.execute(statement)
+                return call()
             except sqlite3.OperationalError as error:
                 if not is_busy(error) or time.monotonic() >= deadline:
                     raise
                 time.sleep(_NAP)
+
+
+def _header(db: sqlite3.Connection) -> tuple[int, int, int]:
+    """The schema version, whose file it is, and how many tables it has, all at one moment."""
+    db.execute("BEGIN")
+    try:
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+        (application,) = db.execute("PRAGMA application_id").fetchone()
+        (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    finally:
+        rollback(db)
+    return version, application, tables
 
 
 def is_busy(error: sqlite3.Error) -> bool:

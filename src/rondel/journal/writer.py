@@ -152,7 +152,8 @@ class Writer:
             try:
                 (self._version,) = self._db.execute("PRAGMA data_version").fetchone()
             except sqlite3.Error as error:
-                raise self._explain(error) from error
+                if not is_busy(error):
+                    raise self._explain(error) from error
             finally:
                 self._writing.release()
         return self._version

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from math import inf
 from threading import get_ident
@@ -95,9 +95,12 @@ class Drive:
     async def read_letters(self) -> None:
         """Carry out what other processes asked for; what is out of place is dropped."""
         for letter in self._store.letters(self.id):
+            self._letter = letter.number
             with suppress(RondelError):
                 await self.control(from_letter(letter.control))
-            self._store.discard(self.id, letter.number)
+            if self._letter is not None:  # it led to no tick
+                self._letter = None
+                self._store.discard(self.id, letter.number)
 
     def when_idle(self, call: Callable[[], None]) -> None:
         """Call when nothing is under way here any more."""
@@ -114,16 +117,24 @@ class Drive:
     # Inside
 
     def _record(self, tick: ticks.AnyTick) -> tuple[ticks.AnyTick, Durable]:
+        letter, self._letter = self._letter, None
         try:
-            durable = self._store.append(self.id, tick)
+            durable = self._store.append(self.id, tick, letter=letter)
         except Unstorable as error:
             if not isinstance(tick, ticks.Finished | ticks.Suspended):
                 raise
             tick = ticks.Failed(tick.at, tick.step, str(error), "unstorable", list(tick.usage))
-            durable = self._store.append(self.id, tick)
+            durable = self._store.append(self.id, tick, letter=letter)
         self.length += 1
+        if durable is None:
+            self._bell.ring()
+            return tick, None
+        return tick, self._told(durable)
+
+    async def _told(self, durable: Awaitable[None]) -> None:
+        """Those who watch read what is durable, so they hear of it then."""
+        await durable
         self._bell.ring()
-        return tick, durable
 
     def _applied(self) -> None:
         core = self.core

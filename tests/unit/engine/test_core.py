@@ -121,7 +121,7 @@ async def journal_of(case: Case, jitter: int) -> tuple[Plan, list[ticks.AnyTick]
 
 
 @settings(
-    max_examples=60,
+    max_examples=40,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
@@ -141,4 +141,4 @@ def test_folding_a_journal_again_gives_the_same_state_after_every_tick(
         started = {("Step", c.number, c.address) for c in commands if isinstance(c, Step)}
         assert one.ended or started <= under_way
     assert result_of("s", one) == result_of("s", other)
-    assert not (one.ended and under_way) or one.reason == "two_entries"
+    assert not (one.ended and under_way)

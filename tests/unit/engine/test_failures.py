@@ -14,16 +14,9 @@ from hypothesis import strategies as st
 from rondel import Context, Emit, Engine, Graph, Message, Outcome
 from rondel.engine.protocols import Exit
 from rondel.errors import ModelError
-from tests.unit.sessions.playing import Says, chain, limited, play, saying, until
+from tests.unit.sessions.playing import Says, alone, chain, limited, play, saying, until
 
 QUICK = {"max_attempts": 3, "min_wait": "1ms", "max_wait": "2ms"}
-
-
-def alone(function: Any, **fields: Any) -> Graph:
-    """A graph of one node."""
-    graph = Graph("alone")
-    graph.node(id="work", **fields)(function)
-    return graph
 
 
 class Flaky:
@@ -478,3 +471,44 @@ def test_a_base_exception_in_place_reaches_whoever_waits() -> None:
 
     with pytest.raises(Odd):
         play(alone(odd), seconds=5)
+
+
+class Odd(BaseException):
+    """Neither an Exception nor one that ends the program."""
+
+
+def beside(function: Any) -> Graph:
+    graph = saying(Graph("beside"), "s", "other")
+    graph.node(id="work")(function)
+    graph.edge("s", "work")
+    graph.edge("s", "other")
+    return graph
+
+
+async def awaits_what_is_cancelled(inp: Context) -> None:
+    """As when a client library cancels a request of its own."""
+    future = asyncio.get_running_loop().create_future()
+    future.cancel()
+    await future
+
+
+@pytest.mark.parametrize("graph", [alone, beside])
+def test_a_node_that_is_cancelled_from_within_fails_its_step_and_does_not_hang(graph: Any) -> None:
+    result = play(graph(awaits_what_is_cancelled), seconds=3).result
+    assert (result.status, result.reason) == ("failed", "step_failed")
+    assert "CancelledError" in result.message
+
+
+def test_a_base_exception_in_a_parallel_branch_reaches_whoever_waits() -> None:
+    async def odd(inp: Context) -> None:
+        raise Odd
+
+    with pytest.raises(Odd):
+        play(beside(odd), seconds=3)
+
+
+def test_an_emit_of_what_is_no_message_says_what_is_wrong() -> None:
+    message = play(alone(lambda inp: Emit(["text"]))).result.message  # type: ignore[list-item]
+    assert "AttributeError" not in message
+    assert "str" in message
+    assert "Message" in message

@@ -281,12 +281,14 @@ def ring(size: int) -> GraphSpec:
     return spec([*((str(n), str((n + 1) % size)) for n in range(size)), ("0", "end")])
 
 
-def nested(depth: int) -> GraphSpec:
+def nested(depth: int, rounds: int | None = None) -> GraphSpec:
     """h0 -> h1 -> … -> t1 -> t0, with an edge from every t back to its h."""
+    loops = {f"h{n}": rounds for n in range(depth)} if rounds else {}
     down = [(f"h{n}", f"h{n + 1}") for n in range(depth - 1)]
     up = [(f"t{n}", f"t{n - 1}") for n in range(depth - 1, 0, -1)]
     back = [(f"t{n}", f"h{n}") for n in range(depth)]
-    return spec([*down, (f"h{depth - 1}", f"t{depth - 1}"), *up, *back, ("t0", "end")])
+    edges = [*down, (f"h{depth - 1}", f"t{depth - 1}"), *up, *back, ("t0", "end")]
+    return spec(edges, loops=loops)
 
 
 def tangle(size: int) -> GraphSpec:
@@ -366,3 +368,38 @@ def test_twice_the_size_takes_less_than_four_times_as_long(
 ) -> None:
     once = max(measured(make, size), 0.01)
     assert measured(make, 2 * size) < 4 * once
+
+
+def test_loops_nested_200_deep_take_contracts() -> None:
+    plan = compile_graph(nested(200, rounds=3))
+    depths = []
+    scope = plan.root
+    for number in range(200):
+        (group,) = [item for item in scope.items if isinstance(item, Group)]
+        scope = group.scope(group.entries[0])
+        depths.append((scope.name, scope.max_rounds) == (f"h{number}", 3))
+    assert all(depths)
+
+
+def test_a_loop_with_many_doors_takes_contracts_on_the_loops_inside_it() -> None:
+    ring = [(f"r{n}", f"r{(n + 1) % 300}") for n in range(300)]
+    inner = [("r14", "r10"), ("r12", "r11")]
+    doors = [("gate", f"r{n}") for n in range(20, 300)]
+    compiled([*ring, *inner, *doors], start=["gate"], end=["r0"], loops={"r11": 3})
+
+
+def test_a_contract_without_a_clear_way_out_is_found_however_deep_it_is() -> None:
+    deep = nested(60)
+    edges = [*deep.edges, EdgeSpec("h59", "end")]
+    with pytest.raises(GraphError, match="label: limit"):
+        compiled(edges, start=["h0"], end=["end"], loops={"h59": 3})
+
+
+def test_a_complete_graph_compiles_in_time_that_its_edges_explain() -> None:
+    """Every node is a door to every loop: compiled for all of them, it would take for ever."""
+
+    def complete(size: int) -> GraphSpec:
+        edges = [(str(a), str(b)) for a in range(size) for b in range(size) if a != b]
+        return spec([*edges, ("0", "end")])
+
+    assert measured(complete, 60) < 6 * max(measured(complete, 30), 0.01)

@@ -335,7 +335,7 @@ def test_many_processes_open_a_new_file_at_once(tmp_path: Path) -> None:
             )
             for name in names
         ]
-        paths = [tmp_path / f"{n}.db" for n in range(25)]
+        paths = [tmp_path / f"{n}.db" for n in range(15)]
         for path in [None, *paths]:
             for opener in openers if path is not None else []:
                 assert opener.stdin is not None

@@ -121,6 +121,13 @@ def others() -> set[asyncio.Task[Any]]:
     return {task for task in tasks if "Engine._poll" not in str(task.get_coro())}
 
 
+def alone(function: Any, **fields: Any) -> Graph:
+    """A graph of one node, `work`."""
+    graph = Graph("alone")
+    graph.node(id="work", **fields)(function)
+    return graph
+
+
 class Says:
     """A processor that says its texts, one execution after the other, the last one repeated."""
 

@@ -5,16 +5,20 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from rondel import Context, Engine, Graph, Outcome, Session
+from rondel import Context, Engine, Graph, Outcome, RondelError, Session
 from rondel.engine.protocols import Handler, Lock
 from rondel.errors import CallError, Disconnected, WrongState
-from tests.unit.sessions.playing import chain, limited, others, saying, until
+from tests.unit.sessions.playing import alone, chain, limited, others, saying, until
 
 
 class Long:
@@ -647,3 +651,164 @@ def test_who_waits_for_a_session_of_a_closed_engine_with_a_file_is_told_so(
         assert long.cleaned == 1
 
     limited(main(), 5)
+
+
+async def controlled_after_the_first_step(control: str) -> tuple[list[str], Session]:
+    """A sync step of 20 ms, then a long one; the control comes with the first one's last event."""
+    log: list[str] = []
+    graph = Graph("g")
+
+    @graph.node
+    def first(inp: Context) -> str:
+        time.sleep(0.02)
+        return "x"
+
+    @graph.node
+    async def second(inp: Context) -> str:
+        log.append("second started")
+        await asyncio.sleep(0.3)
+        log.append("second ended")
+        return "y"
+
+    graph.edge("first", "second")
+    async with Engine(db=None) as engine:
+        session = await engine.start(graph)
+        async for event in session.events():
+            if event.node_id == "first" and event.data.get("status") == "completed":
+                await getattr(session, control)()
+                log.append(control)
+                break
+        await session.settled()
+        return log, session
+
+
+@pytest.mark.parametrize("control", ["stop", "pause"])
+def test_no_step_starts_once_a_control_has_returned(control: str) -> None:
+    log, _ = limited(controlled_after_the_first_step(control), 5)
+    assert log == [control]
+
+
+def test_the_result_of_a_finished_session_outlives_its_engine(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with Engine(db=tmp_path / "x.db") as engine:
+            session = await engine.start(saying(Graph("g"), "a"))
+            await session.result()
+        assert session.status == "completed"
+        assert session.id in repr(session)
+        assert (await session.result()).output == "a"
+
+    limited(main(), 5)
+
+
+def test_settled_tells_what_became_of_a_finished_session_after_the_close_too() -> None:
+    async def main() -> None:
+        async with Engine(db=None) as engine:
+            session = await engine.start(saying(Graph("g"), "a"))
+            await session.result()
+        assert (await session.settled()).output == "a"
+
+    limited(main(), 5)
+
+
+def test_a_stopped_step_is_not_running_any_more() -> None:
+    async def main() -> None:
+        started = asyncio.Event()
+
+        async def long(inp: Context) -> None:
+            started.set()
+            await asyncio.sleep(60)
+
+        async with Engine(db=None) as engine:
+            session = await engine.start(alone(long))
+            await started.wait()
+            await session.stop()
+            await session.settled()
+            assert [step.status for step in session.steps()] != ["running"]
+
+    limited(main(), 5)
+
+
+def test_a_closed_engine_starts_nothing() -> None:
+    async def main() -> None:
+        engine = Engine(db=None)
+        await engine.close()
+        with pytest.raises(RondelError, match="closed"):
+            await engine.start(saying(Graph("g"), "a"))
+
+    limited(main(), 5)
+
+
+# Any controls in any order
+
+
+class Storm:
+    """Two people, a loop and some work; every step counts its executions."""
+
+    def __init__(self) -> None:
+        self.ran: Counter[str] = Counter()
+        graph = Graph("storm", start="head", end="out")
+
+        async def work(inp: Context) -> str:
+            self.ran[inp.address] += 1
+            for _ in range(len(inp.address) % 4):
+                await asyncio.sleep(0)
+            return inp.node_id
+
+        for name in ("head", "left", "right", "join", "out"):
+            graph.node(id=name)(work)
+        for human, after in (("h1", "left"), ("h2", "right")):
+            graph.add(human, "human")
+            chain(graph, "head", human, after, "join")
+        graph.edge("join", "head")
+        graph.edge("join", "out", label="limit")
+        graph.loop("head", max_rounds=2)
+        self.graph = graph
+
+    async def run(self, db: Any, controls: list[str]) -> None:
+        """Do all that is asked, refusals or not, then bring the session to its end."""
+        async with Engine(db=db) as engine:
+            session = await engine.start(self.graph)
+            for control in controls:
+                with suppress(WrongState):
+                    await self._do(session, control)
+            if session.status not in ("completed", "cancelled"):
+                await session.resume()
+            while (result := await session.settled()).status == "waiting":
+                await session.answer("at last")
+            assert result.status in ("completed", "cancelled")
+            stopped = result.status == "cancelled"
+            assert stopped or result.output == "out", result
+            assert set(self.ran.values()) <= {1}
+            steps = session.steps()
+            assert len({step.address for step in steps}) == len(steps)
+            events = [event async for event in session.events()]
+            assert [event.seq for event in events] == list(range(1, len(events) + 1))
+            assert stopped or len(self.ran) == 9
+            assert not others()
+
+    async def _do(self, session: Session, control: str) -> None:
+        match control.split():
+            case ["answer"]:
+                await session.answer("text")
+            case ["answer", node]:
+                await session.answer("text", node=node)
+            case ["turn"]:
+                await asyncio.sleep(0)
+            case ["settle"]:
+                await session.settled()
+            case [name]:
+                await getattr(session, name)()
+
+
+STORMS = st.lists(
+    st.sampled_from(
+        ["pause", "resume", "answer", "answer h1", "answer h2", "answer head", "turn", "settle"]
+    ),
+    max_size=14,
+).flatmap(lambda some: st.sampled_from([some, some, some, [*some, "stop"]]))
+
+
+@settings(max_examples=80, deadline=None)
+@given(controls=STORMS)
+def test_whatever_is_asked_in_whatever_order_every_step_runs_once(controls: list[str]) -> None:
+    limited(Storm().run(None, controls), 10)

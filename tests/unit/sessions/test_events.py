@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import threading
+import time
+from collections import defaultdict
 from collections.abc import AsyncIterator
 from datetime import datetime
 
@@ -13,9 +16,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondel import Context, Engine, Event, Graph, Session
+from rondel import Context, Emit, Engine, Event, Graph, Message, Session
 from rondel.sessions import stream
-from tests.unit.sessions.playing import chain, limited, others, play, saying, until
+from tests.unit.sessions.playing import alone, chain, limited, others, play, saying, until
 
 
 def looping(rounds: int = 4) -> Graph:
@@ -456,5 +459,108 @@ def test_an_agent_streams_its_words() -> None:
             events = await collected(session.events())
         chunks = [e.data for e in events if e.event == "token_stream"]
         assert chunks == [{"chunk": text, "agent": "w"} for text in ("one ", "two ", "three")]
+
+    limited(main(), 5)
+
+
+# Addresses
+
+
+def nested(inner: int = 2, outer: int = 2) -> Graph:
+    """The inner loop's way out leads back to the outer head."""
+    graph = saying(Graph("nested", start="O", end="E"), "O", "I", "E")
+    graph.edge("O", "I")
+    graph.edge("I", "I")
+    graph.edge("I", "O", label="limit")
+    graph.edge("O", "E", label="limit")
+    graph.loop("I", max_rounds=inner)
+    graph.loop("O", max_rounds=outer)
+    return graph
+
+
+def test_the_events_of_a_step_all_have_its_address() -> None:
+    played = play(nested())
+    told = defaultdict(list)
+    for event in played.of("node_state_change"):
+        told[event.address].append(event.data["status"])
+    assert set(told) == {step.address for step in played.steps}
+    assert all(states == ["running", "completed"] for states in told.values())
+
+
+def test_the_events_of_a_round_all_have_its_address() -> None:
+    played = play(nested())
+    started = [event.address for event in played.of("loop:round_started")]
+    completed = [event.address for event in played.of("loop:round_completed")]
+    assert sorted(started) == sorted(completed)
+
+
+def test_the_rounds_of_nested_loops_can_be_listed() -> None:
+    async def main() -> None:
+        async with Engine(db=None) as engine:
+            session = await engine.start(nested())
+            await session.result()
+            addresses = [record.address for record in session.rounds()]
+            assert addresses == ["O[1]", "O[1]/I[1]", "O[1]/I[2]", "O[2]", "O[2]/I[1]", "O[2]/I[2]"]
+
+    limited(main(), 5)
+
+
+def test_a_skipped_node_is_told_with_its_own_address() -> None:
+    graph = saying(Graph("g", start="O", end="E"), "O", "A", "E")
+    graph.node(id="I")(lambda inp: "x")
+    graph.edge("O", "I")
+    graph.edge("I", "A", when=lambda m: False)
+    graph.edge("I", "I")
+    graph.edge("A", "I")
+    graph.edge("I", "O", label="limit")
+    graph.edge("O", "E", label="limit")
+    graph.loop("I", max_rounds=1)
+    graph.loop("O", max_rounds=2)
+    skipped = [e.address for e in play(graph).events if e.data.get("status") == "skipped"]
+    assert skipped == ["O[1]/I[1]/A", "O[2]/I[1]/A"]
+
+
+def test_nothing_happens_after_the_session_is_over() -> None:
+    graph = saying(Graph("g", start="S", end="Z"), "S", "A", "B", "Z")
+    graph.edge("S", "A")
+    graph.edge("S", "B")
+    chain(graph, "A", "B", "A")
+    graph.edge("S", "Z")
+    played = play(graph)
+    assert played.result.reason == "two_entries"
+    assert played.events[-1].event == "session_state_change"
+    assert played.times == {"S": 1}
+
+
+def test_a_report_cannot_change_what_the_event_says_of_the_step() -> None:
+    graph = alone(lambda inp: Emit([Message("x")], report={"status": "weird"}))
+    states = [e.data["status"] for e in play(graph).of("node_state_change")]
+    assert states == ["running", "completed"]
+
+
+def test_tokens_of_a_blocking_node_arrive_while_it_runs() -> None:
+    """`emit` is called in the node's thread, the event loop must be woken from there."""
+
+    async def main() -> None:
+        release = threading.Event()
+
+        def speaks(inp: Context) -> str:
+            time.sleep(0.05)
+            inp.emit("token_stream", {"chunk": "now", "agent": "speaks"})
+            release.wait(3)
+            return "said"
+
+        graph = Graph("g")
+        graph.node(id="speaks", blocking=True)(speaks)
+        try:
+            async with Engine(db=None) as engine:
+                session = await engine.start(graph)
+                began = time.monotonic()
+                async for event in session.events():
+                    if event.event == "token_stream":
+                        assert time.monotonic() - began < 1
+                        break
+        finally:
+            release.set()
 
     limited(main(), 5)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -845,3 +847,99 @@ def test_a_processor_shared_by_two_nodes_has_two_states() -> None:
     graph.edge("a", "b")
     played = play(graph)
     assert played.outputs("a") == played.outputs("b") == [["first"]]
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_a_registered_function_can_be_a_condition_of_a_python_graph(mixed: bool) -> None:
+    registry = known()
+    graph = Graph("g", registry=registry)
+    graph.add("a", "literal", {"content": "x"})
+    graph.add("b", "passthrough")
+    graph.edge("a", "b", when={"type": "function", "config": {"name": "yes"}})
+    if mixed:
+        graph.node(id="c")(lambda inp: "c")
+        graph.edge("b", "c", when=lambda m: True)
+    assert play(graph, registry=registry).result.status == "completed"
+
+
+def test_a_message_that_a_process_made_still_says_where_it_is_from() -> None:
+    registry = known()
+    graph = Graph.loads(
+        """
+        graph:
+          id: g
+          nodes:
+            - {id: a, type: literal, config: {content: x}}
+            - {id: b, type: passthrough}
+          edges:
+            - {from: a, to: b, process: {type: function, config: {name: star}}}
+        """,
+        registry=registry,
+    )
+    (step,) = [s for s in play(graph, registry=registry).steps if s.node_id == "b"]
+    assert [message["source"] for message in step.inputs] == ["a"]
+
+
+def test_a_processor_that_counts_as_false_is_a_processor_all_the_same() -> None:
+    class Collected(list[str]):
+        async def process(self, ctx: Context) -> Outcome:
+            return Emit([Message("collected")])
+
+    graph = Graph("g")
+    graph.add("a", Collected())
+    assert play(graph).result.output == "collected"
+
+
+def test_a_file_without_graph_has_an_id_too() -> None:
+    graph = Graph.loads("nodes: [{id: a, type: literal, config: {content: x}}]")
+    assert graph.id
+    assert repr(graph)
+    assert play(graph).result.output == "x"
+
+
+def test_a_loaded_graph_without_edges_can_be_extended() -> None:
+    graph = Graph.loads("graph: {id: g, nodes: [{id: a, type: literal, config: {content: x}}]}")
+    graph.add("b", "passthrough")
+    graph.edge("a", "b")
+    assert play(graph).result.output == "x"
+
+
+@pytest.mark.parametrize("inputs", [{"task": object()}, {"x": object()}, {1: 2}, {"x": {1, 2}}])
+def test_inputs_that_are_no_json_are_refused(inputs: Any) -> None:
+    async def main() -> None:
+        async with Engine(db=None) as engine:
+            with pytest.raises(CallError):
+                await engine.start(saying(Graph("g"), "a"), inputs)
+
+    limited(main(), 5)
+
+
+def test_inputs_are_the_sessions_own() -> None:
+    async def main() -> None:
+        gate = asyncio.Event()
+        graph = Graph("g")
+
+        async def waits(inp: Context) -> dict[str, Any]:
+            await gate.wait()
+            return inp.data
+
+        graph.node(waits)
+        async with Engine(db=None) as engine:
+            inputs: dict[str, Any] = {"task": "x"}
+            session = await engine.start(graph, inputs)
+            inputs["later"] = 1
+            gate.set()
+            assert (await session.result()).data == {"task": "x"}
+
+    limited(main(), 5)
+
+
+def test_the_one_liner_inside_a_running_loop_says_what_to_do_instead() -> None:
+    async def main() -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(rondel.RondelError, match=r"engine\.run|await"):
+                rondel.run(saying(Graph("g"), "a"))
+            gc.collect()
+
+    limited(main(), 5)

@@ -1,0 +1,66 @@
+"""`rondel answer`: answer the question that a session waits for, and go on with it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from rondel.cli.conversation import past_of
+from rondel.cli.database import find, open_existing, ways
+from rondel.cli.delivery import deliver, say
+from rondel.cli.foreground import Foreground, hand_over
+from rondel.cli.options import (
+    AsEvents,
+    By,
+    Db,
+    Debug,
+    GraphOption,
+    Id,
+    NoInput,
+    NoRun,
+    asker,
+)
+from rondel.sessions.controls import Answer
+
+
+def answer(
+    session: Id,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The answer.")],
+    node: Annotated[
+        str | None,
+        typer.Option(metavar="NODE", help="Whose question; default: the oldest open one."),
+    ] = None,
+    no_run: NoRun = False,
+    graph: GraphOption = None,
+    as_json: AsEvents = False,
+    no_input: NoInput = False,
+    by: By = None,
+    db: Db = None,
+    debug: Debug = False,
+) -> int:
+    """Answer a session's open question.
+
+    If no other process drives the session it goes on here, with live progress, and the exit
+    codes are those of rondel run.
+    """
+    foreground = Foreground(db, as_json, no_input, debug)
+    return asyncio.run(_answer(session, Answer(asker(by), text, node), no_run, graph, foreground))
+
+
+async def _answer(
+    id: str, control: Answer, no_run: bool, graph: str | None, foreground: Foreground
+) -> int:
+    async with open_existing(foreground.db) as engine:
+        session = find(engine, id)
+        how = ways(session, foreground.db)
+        if no_run or engine.is_driven_elsewhere(session.id):
+            delivered = await deliver(engine, session, control)
+            on = "" if delivered.driver else f"; go on with: {how.resume()}"
+            say(session, delivered, f"is answered{on}", "is answered already")
+            return 0
+        hand_over(session, graph, how.answer(control.node))
+        past = past_of(engine, session)
+        await session.control(control)
+        return await foreground.show(engine, session, f"resuming {session.row.graph_id}", past)

@@ -1,0 +1,135 @@
+"""A session as a file: JSON lines, first the session, then every tick as the journal has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, BinaryIO
+
+import msgspec
+
+from rondel.engine.core import Core
+from rondel.engine.ticks import AnyTick
+from rondel.errors import CallError, GraphError, JournalError
+from rondel.journal.codec import decode, encode
+from rondel.journal.store import SessionRow, Store
+from rondel.sessions.graph import Graph
+from rondel.sessions.scores import score_in
+
+KIND = "session"
+VERSION = 1
+
+
+class Header(msgspec.Struct):
+    """The first line."""
+
+    rondel: str
+    version: int
+    session_id: str
+    graph_id: str
+    graph: dict[str, Any]
+    includes: dict[str, Any]
+    inputs: dict[str, Any]
+    labels: dict[str, Any]
+    created_at: float
+    ticks: int
+
+
+class Archived(msgspec.Struct):
+    """A session out of a file: its row, without a parent, and its ticks."""
+
+    row: SessionRow
+    ticks: list[AnyTick]
+    status: str
+    reason: str
+
+
+def write_session(store: Store, row: SessionRow, stream: BinaryIO) -> int:
+    """Write a session, the past it shares included; the number of ticks."""
+    header = Header(
+        KIND,
+        VERSION,
+        row.id,
+        row.graph_id,
+        row.document,
+        row.includes,
+        row.inputs,
+        row.labels,
+        row.created_at,
+        row.length,
+    )
+    stream.write(msgspec.json.encode(header) + b"\n")
+    left = row.length
+    for batch in store.scan(row.id):
+        for tick in batch[:left]:
+            stream.write(encode(tick) + b"\n")
+        left -= len(batch)
+        if left <= 0:
+            break
+    stream.flush()
+    return row.length
+
+
+def read_session(file: str, lines: Iterable[bytes]) -> Archived:
+    """The session of a file; raises CallError if it is none, or not whole."""
+    rest = iter(lines)
+    header = _header(file, next(rest, b""))
+    ticks = [_tick(file, number, line) for number, line in enumerate(rest, 2) if line.strip()]
+    if len(ticks) != header.ticks:
+        raise CallError(f"{file} is not whole: it has {len(ticks)} of {header.ticks} ticks")
+    row = SessionRow(
+        header.session_id,
+        header.graph_id,
+        header.graph,
+        header.includes,
+        header.inputs,
+        header.labels,
+        created_at=header.created_at,
+    )
+    status, reason = _folded(file, row, ticks)
+    return Archived(row, ticks, status, reason)
+
+
+def with_id(archived: Archived, id: str) -> Archived:
+    """The same under another id."""
+    return Archived(replace(archived.row, id=id), archived.ticks, archived.status, archived.reason)
+
+
+def _header(file: str, line: bytes) -> Header:
+    try:
+        start = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        start = None
+    if not isinstance(start, dict) or start.get("rondel") != KIND:
+        raise CallError(f"{file} is not a session that `rondel export` wrote")
+    version = start.get("version")
+    if version != VERSION:
+        raise CallError(
+            f"{file} has version {version} and this version of Rondel reads {VERSION}; "
+            "a newer version wrote it, use that one"
+        )
+    try:
+        return msgspec.json.decode(line, type=Header)
+    except msgspec.ValidationError as error:
+        raise CallError(f"{file}:1: the session is damaged: {error}") from error
+
+
+def _tick(file: str, number: int, line: bytes) -> AnyTick:
+    try:
+        return decode(line.rstrip(b"\r\n"))
+    except JournalError as error:
+        raise CallError(f"{file}:{number}: {error}") from error
+
+
+def _folded(file: str, row: SessionRow, ticks: list[AnyTick]) -> tuple[str, str]:
+    """The state that the ticks lead to, which is also the proof that they fit the graph."""
+    try:
+        core = Core(Graph.outline(row.document, row.includes).plan(), measure=score_in)
+    except (GraphError, AttributeError, KeyError, TypeError) as error:
+        raise CallError(f"{file}:1: the session's graph is damaged: {error}") from error
+    for number, tick in enumerate(ticks, 2):
+        try:
+            core.apply(tick)
+        except Exception as error:  # the fold trusts its journal; a file is not to be trusted
+            raise CallError(f"{file}:{number}: the tick does not fit the session") from error
+    return core.status, core.reason

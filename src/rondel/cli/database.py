@@ -1,0 +1,119 @@
+"""The sessions that a command works on: which file they are in, and which one an id means."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from rondel.errors import CallError, UnknownSession
+from rondel.graph.names import Names
+from rondel.journal.store import SessionRow
+from rondel.sessions.engine import Engine
+from rondel.sessions.session import Session
+from rondel.sessions.stores import Durability, default_path
+
+MEMORY = ":memory:"
+SHORTEST = 4
+"""Letters of an id that are enough to name a session, if no other begins so."""
+
+PAGE = 1000
+COMPARED = 10_000
+
+
+def open_new(db: str | None, durability: Durability = "normal") -> Engine:
+    """The engine of a database, which need not exist yet."""
+    return Engine(_named(db), durability=durability)
+
+
+def open_existing(db: str | None) -> Engine:
+    """The engine of a database that is there; the user's own is empty as long as it is not."""
+    named = _named(db)
+    if named is None:
+        raise CallError(f"sessions in {MEMORY} end with their process; name a file with --db")
+    if "://" not in str(named) and not Path(named).expanduser().exists():
+        if db is not None:
+            raise CallError(f"there is no database {db}")
+        named = None
+    return Engine(named)
+
+
+def _named(db: str | None) -> str | None:
+    name = db or str(default_path())
+    return None if name == MEMORY else name
+
+
+def find(engine: Engine, text: str) -> Session:
+    """The session of an id, or of the only one that begins so."""
+    if engine.store.session(text) is not None:
+        return engine.get(text)
+    ids = [row.id for row in rows(engine)]
+    begun = [known for known in ids if len(text) >= SHORTEST and known.startswith(text)]
+    if len(begun) == 1:
+        return engine.get(begun[0])
+    if begun:
+        some = " and ".join(begun[:2]) if len(begun) == 2 else f"{begun[0]}, {begun[1]} ..."
+        raise CallError(f"{text!r} begins {len(begun)} ids: {some}; give more of it")
+    hint = Names(ids[:COMPARED]).hint(text)
+    if not hint.startswith("did you mean"):
+        hint = "rondel sessions lists them" if ids else "there is none yet"
+    raise UnknownSession(f"there is no session {text!r}; {hint}")
+
+
+def rows(engine: Engine) -> Iterator[SessionRow]:
+    """Every session, newest first."""
+    before: str | None = None
+    while True:
+        page = engine.sessions(before=before, limit=PAGE)
+        yield from page.rows
+        before = page.next
+        if before is None:
+            return
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """The commands that go on with a session, ready to be typed."""
+
+    session: str
+    db: str | None
+    is_python: bool = False
+
+    def answer(self, node: str | None = None) -> str:
+        """Answer its question."""
+        return self._command("answer", "TEXT", *(("--node", node) if node else ()), *self._file())
+
+    def resume(self) -> str:
+        """Go on."""
+        return self._command("resume", *(["FILE.py"] if self.is_python else []))
+
+    def unlock(self) -> str:
+        """Open its lock."""
+        return self._command("unlock", "--because", "TEXT", *self._file())
+
+    def stop(self) -> str:
+        """End it."""
+        return self._command("stop")
+
+    def follow(self) -> str:
+        """See what happens to it."""
+        return self._command("events", "--follow")
+
+    def _file(self) -> list[str]:
+        return ["--graph", "FILE.py"] if self.is_python else []
+
+    def _command(self, verb: str, *rest: str) -> str:
+        where = ["--db", self.db] if self.db is not None else []
+        return shlex.join(["rondel", verb, self.session, *rest, *where])
+
+
+def ways(session: Session, db: str | None) -> Ways:
+    """How to go on with a session of that database."""
+    return Ways(session.id, None if os.environ.get("RONDEL_DB") == db else db, is_python(session))
+
+
+def is_python(session: Session) -> bool:
+    """Whether going on with it takes a graph written in Python."""
+    return bool(session.row.labels.get("python"))

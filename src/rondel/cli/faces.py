@@ -1,0 +1,45 @@
+"""Sessions as programs see them, in what `--json` prints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from rondel.journal.store import SessionRow
+from rondel.sessions.engine import Engine
+from rondel.sessions.events import timestamp
+from rondel.sessions.session import Session
+
+
+def row_face(row: SessionRow, driver: str | None) -> dict[str, Any]:
+    """What is known of a session without reading its past."""
+    return {
+        "session_id": row.id,
+        "graph_id": row.graph_id,
+        "status": row.status,
+        "reason": row.reason,
+        "driven_by": driver,
+        "created_at": timestamp(row.created_at),
+        "updated_at": timestamp(row.updated_at),
+        "inputs": row.inputs,
+        "parent": row.parent,
+        "ticks": row.length,
+    }
+
+
+def session_face(engine: Engine, session: Session) -> dict[str, Any]:
+    """All that there is to a session but its steps."""
+    result = msgspec.to_builtins(session.snapshot())
+    row = row_face(session.row, engine.driver_of(session.id))
+    return {**row, **result, "questions": msgspec.to_builtins(session.asking)}
+
+
+def document(value: Any) -> str:
+    """One JSON document, easy to read."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+
+
+def driver_text(row: SessionRow, driver: str | None) -> str:
+    """Who drives a session, and where it matters that nobody does."""
+    return driver or ("nobody" if row.status in ("running", "pending") else "")

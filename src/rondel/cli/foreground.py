@@ -1,0 +1,130 @@
+"""Driving a session here, with live progress: what `run`, `resume`, `answer` and others share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rondel.cli.arguments import Answers
+from rondel.cli.conversation import Conversation, Past
+from rondel.cli.database import Ways, is_python, ways
+from rondel.cli.documents import AGENT, open_graph
+from rondel.cli.failures import FAILED, complain
+from rondel.cli.keyboard import Keyboard
+from rondel.cli.loops import label_width, loops_of
+from rondel.cli.views import JsonView, TerminalView, View
+from rondel.errors import CallError, JournalError, SessionBusy
+from rondel.graph.spec import NodeSpec
+from rondel.journal.memory import MemoryStore
+from rondel.sessions.engine import Engine
+from rondel.sessions.graph import Graph
+from rondel.sessions.records import Result
+from rondel.sessions.session import Session
+
+HUMAN = "human"
+STOPPED = 130
+EXIT_CODES = {
+    "completed": 0,
+    "failed": 1,
+    "bounded": 3,
+    "waiting": 4,
+    "suspended_locked": 5,
+    "cancelled": STOPPED,
+    "paused": STOPPED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Foreground:
+    """How a session is shown and helped on in this terminal."""
+
+    db: str | None = None
+    as_json: bool = False
+    no_input: bool = False
+    debug: bool = False
+    answers: Sequence[str] = ()
+
+    def answers_for(self, graph: Graph) -> Answers:
+        """The answers given beforehand; raises if one is for a node that is not there."""
+        return Answers(self.answers, _nodes(graph, HUMAN))
+
+    async def show(self, engine: Engine, session: Session, title: str, past: Past) -> int:
+        """Show a session that is under way, to its end or its rest; the exit code says which."""
+        graph = session.graph
+        durable = not isinstance(engine.store, MemoryStore)
+        view: View = JsonView() if self.as_json else _terminal(graph)
+        simulated = any(map(_has_no_provider, _nodes(graph, AGENT).values()))
+        view.open(f"{title}, session {session.id}" if durable else title, simulated=simulated)
+        keyboard = None if self.no_input else Keyboard()
+        conversation = Conversation(view, self.answers_for(graph), keyboard, self.debug)
+        how = ways(session, self.db)
+        try:
+            result = await conversation.hold(session, past, durable=durable)
+        except JournalError as error:
+            view.pause()
+            complain(str(error))
+            complain(f"nothing recorded is lost; then go on with: {how.resume()}", "note")
+            return FAILED
+        view.close(result)
+        _tell(result, conversation, how if durable else None)
+        stays = conversation.interrupted and result.status not in ("completed", "bounded", "failed")
+        return STOPPED if stays else EXIT_CODES.get(result.status, STOPPED)
+
+
+def hand_over(session: Session, file: str | None, command: str) -> None:
+    """Give a session the graph it needs to go on: its own copy, or one written in Python."""
+    if not is_python(session):
+        if file is not None:
+            raise CallError(
+                f"session {session.id} keeps its own copy of its graph; leave out {file}"
+            )
+        return
+    if file is None:
+        raise CallError(
+            f"session {session.id} runs a graph written in Python; name its file: {command}"
+        )
+    session.use(open_graph(file).graph)
+
+
+def demand_free(engine: Engine, session: Session, db: str | None) -> None:
+    """Refuse to go on with a session that another process drives."""
+    driver = engine.driver_of(session.id)
+    if driver is not None:
+        raise SessionBusy(
+            f"another process drives session {session.id} ({driver}); "
+            f"follow it with: {ways(session, db).follow()}"
+        )
+
+
+def _tell(result: Result, conversation: Conversation, how: Ways | None) -> None:
+    """What to do next, where there is something."""
+    match result.status:
+        case "failed":
+            complain(result.message or result.reason)
+        case "waiting":
+            for node in conversation.unanswered:
+                complain(f"{node!r} waits for an answer; {_answer(node, conversation, how)}")
+        case "suspended_locked" if how is not None:
+            why = f"{result.reason}: {result.message}".strip(": ")
+            complain(f"the session is locked ({why}); open it with: {how.unlock()}")
+        case "paused" | "running" if how is not None:
+            complain(f"the session is not over; go on with: {how.resume()}", "note")
+
+
+def _answer(node: str, conversation: Conversation, how: Ways | None) -> str:
+    if how is None:
+        return f"give one with --answer '{node}=TEXT'"
+    return f"give one with: {how.answer(node if len(conversation.unanswered) > 1 else None)}"
+
+
+def _terminal(graph: Graph) -> TerminalView:
+    agents = _nodes(graph, AGENT)
+    return TerminalView(max(map(len, agents), default=0), label_width(loops_of(graph.plan())))
+
+
+def _nodes(graph: Graph, type: str) -> dict[str, NodeSpec]:
+    return {node.id: node.spec for node in graph.plan().nodes if node.spec.type == type}
+
+
+def _has_no_provider(agent: NodeSpec) -> bool:
+    return "provider" not in agent.config.model_fields_set

@@ -1,0 +1,87 @@
+"""`rondel fork`: a new session that shares another's past up to a point."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from rondel.cli.arguments import parse_value
+from rondel.cli.conversation import past_of
+from rondel.cli.database import find, open_existing, ways
+from rondel.cli.foreground import Foreground, hand_over
+from rondel.cli.options import AsEvents, Db, Debug, GivenAnswers, GraphFile, Id, NoInput, NoRun
+from rondel.errors import CallError
+
+
+def fork(
+    session: Id,
+    file: GraphFile = None,
+    *,
+    at: Annotated[
+        str,
+        typer.Option(
+            metavar="ADDRESS", help="Before this step's outcome, or where this round begins."
+        ),
+    ],
+    changes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="PATH=VALUE",
+            help="What is different: inputs.KEY, nodes.ID.config.KEY or answer.",
+        ),
+    ] = None,
+    no_run: NoRun = False,
+    answers: GivenAnswers = None,
+    as_json: AsEvents = False,
+    no_input: NoInput = False,
+    db: Db = None,
+    debug: Debug = False,
+) -> int:
+    """Start a new session whose past is another's up to an address, and go on with it here.
+
+    The parent stays as it is. Exit codes as those of rondel run.
+    """
+    changed = parse_changes(changes or [])
+    foreground = Foreground(db, as_json, no_input, debug, answers or [])
+    return asyncio.run(_fork(session, file, at, changed, no_run, foreground))
+
+
+def parse_changes(options: Sequence[str]) -> dict[str, Any]:
+    """The changes of `--set path=value`, by path."""
+    changes: dict[str, Any] = {}
+    for option in options:
+        path, equals, value = option.partition("=")
+        if not path or not equals:
+            raise CallError(
+                f"--set {option!r} is not path=value; write inputs.KEY=VALUE, "
+                "nodes.ID.config.KEY=VALUE or answer=VALUE"
+            )
+        changes[path] = parse_value(value)
+    return changes
+
+
+async def _fork(
+    id: str,
+    file: str | None,
+    at: str,
+    changes: dict[str, Any],
+    no_run: bool,
+    foreground: Foreground,
+) -> int:
+    async with open_existing(foreground.db) as engine:
+        parent = find(engine, id)
+        hand_over(parent, file, f"rondel fork {parent.id} FILE.py --at {at}")
+        foreground.answers_for(parent.graph)
+        child = await engine.fork(parent, at, changes, run=not no_run)
+        if no_run:
+            how = ways(child, foreground.db)
+            print(
+                f"session {child.id} is a fork of {parent.id} at {at}; go on with: {how.resume()}"
+            )
+            return 0
+        past = past_of(engine, child, child.row.parent_length)
+        return await foreground.show(engine, child, f"fork of {parent.id} at {at}", past)

@@ -1,0 +1,79 @@
+"""`rondel gc`: forget sessions that ended long ago."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Callable, Iterable
+from typing import Annotated
+
+import typer
+
+from rondel.cli.database import open_existing, rows
+from rondel.cli.options import Db, Debug
+from rondel.cli.tables import DAY, moment, print_table
+from rondel.errors import CallError, WrongState
+from rondel.graph.durations import seconds
+from rondel.journal.store import ENDED, SessionRow
+
+LONG = re.compile(r"(\d+(?:\.\d+)?)([dw])")
+DAYS = {"d": 1, "w": 7}
+
+
+def gc(
+    older_than: Annotated[
+        str, typer.Option(metavar="TIME", help="How long ago they ended: 30d, 2w, 12h, 90m.")
+    ] = "30d",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be deleted.")
+    ] = False,
+    db: Db = None,
+    debug: Debug = False,  # noqa: ARG001
+) -> int:
+    """Delete sessions that ended longer ago than that; one whose fork stays stays too."""
+    return asyncio.run(_gc(db, time.time() - parse_age(older_than), dry_run))
+
+
+def parse_age(text: str) -> float:
+    """Seconds of an age such as `30d`."""
+    found = LONG.fullmatch(text.strip())
+    if found:
+        return float(found[1]) * DAYS[found[2]] * DAY
+    try:
+        return seconds(text)
+    except (ValueError, OverflowError):
+        raise CallError(f"--older-than {text!r} is no length of time; write 30d, 2w, 12h") from None
+
+
+async def _gc(db: str | None, before: float, dry_run: bool) -> int:
+    async with open_existing(db) as engine:
+        doomed = deletable(rows(engine), before)
+        if not dry_run:
+            doomed = [row for row in doomed if _delete(engine.store.delete, row)]
+    if doomed:
+        lines = [(row.id, row.status, row.graph_id, moment(row.updated_at)) for row in doomed]
+        print_table(("ID", "STATUS", "GRAPH", "ENDED"), lines)
+    what = f"{len(doomed):,} session{'' if len(doomed) == 1 else 's'}"
+    print(f"would delete {what}" if dry_run else f"deleted {what}")
+    return 0
+
+
+def deletable(sessions: Iterable[SessionRow], before: float) -> list[SessionRow]:
+    """Those that ended before then and whose forks go too, each after its forks."""
+    kept: set[str | None] = set()
+    doomed: list[SessionRow] = []
+    for row in sessions:  # newest first, so a fork comes before its parent
+        if row.status in ENDED and row.updated_at < before and row.id not in kept:
+            doomed.append(row)
+        else:
+            kept.add(row.parent)
+    return doomed
+
+
+def _delete(delete: Callable[[str], None], row: SessionRow) -> bool:
+    try:
+        delete(row.id)
+    except WrongState:  # somebody forked it just now
+        return False
+    return True

@@ -1,0 +1,50 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import getpass
+from typing import Annotated
+
+import typer
+
+Id = Annotated[str, typer.Argument(metavar="ID", help="A session, or the first letters of its id.")]
+Db = Annotated[
+    str | None,
+    typer.Option(
+        "--db", metavar="PATH", help="Where sessions are kept; else RONDEL_DB or your data folder."
+    ),
+]
+By = Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who asks; default: you.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
+AsDocument = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+AsEvents = Annotated[
+    bool, typer.Option("--json", help="Print one JSON event a line, and last the result.")
+]
+NoInput = Annotated[
+    bool, typer.Option("--no-input", help="Ask nobody: end with 4 where a human is needed.")
+]
+NoRun = Annotated[bool, typer.Option("--no-run", help="Do not go on with the session here.")]
+GraphFile = Annotated[
+    str | None,
+    typer.Argument(metavar="[FILE.py]", help="The file of a graph written in Python."),
+]
+GraphOption = Annotated[
+    str | None,
+    typer.Option("--graph", metavar="FILE.py", help="The file of a graph written in Python."),
+]
+GivenAnswers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--answer", metavar="[NODE=]TEXT", help="Answer the next question, of NODE or any."
+    ),
+]
+
+
+def asker(by: str | None) -> str:
+    """Who asks: as told, or the user's name."""
+    if by is not None:
+        return by
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # nobody knows, in some containers
+        return ""

@@ -1,0 +1,29 @@
+"""`rondel pause`: start no further step of a session."""
+
+from __future__ import annotations
+
+import asyncio
+
+from rondel.cli.database import find, open_existing, ways
+from rondel.cli.delivery import deliver, say
+from rondel.cli.options import By, Db, Debug, Id, asker
+from rondel.sessions.controls import Pause
+
+
+def pause(
+    session: Id,
+    by: By = None,
+    db: Db = None,
+    debug: Debug = False,  # noqa: ARG001
+) -> int:
+    """Pause a session, wherever it is driven: steps under way finish, no other starts."""
+    return asyncio.run(_pause(db, session, asker(by)))
+
+
+async def _pause(db: str | None, id: str, by: str) -> int:
+    async with open_existing(db) as engine:
+        session = find(engine, id)
+        delivered = await deliver(engine, session, Pause(by))
+        how = f"go on with: {ways(session, db).resume()}"
+        say(session, delivered, f"is paused; {how}", f"is paused already; {how}")
+    return 0

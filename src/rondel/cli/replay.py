@@ -1,0 +1,84 @@
+"""`rondel replay`: any point of a session's past, rebuilt from its journal alone."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from rondel.cli.database import find, open_existing
+from rondel.cli.events import print_json, print_line, told
+from rondel.cli.options import Db, Debug, Id
+from rondel.cli.show import question_text
+from rondel.cli.views import json_line, loop_text, status_text, usage_text
+from rondel.engine.core import Core
+from rondel.sessions.engine import Engine
+from rondel.sessions.fork import position_of
+from rondel.sessions.records import QuestionRecord, Result, questions_of, result_of
+from rondel.sessions.scores import score_in
+from rondel.sessions.session import Session
+
+
+def replay(
+    session: Id,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS", help="Stop before this step's outcome, or where this round begins."
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON event a line, and last the state.")
+    ] = False,
+    db: Db = None,
+    debug: Debug = False,  # noqa: ARG001
+) -> int:
+    """Rebuild a session up to a point, without calling a model or a function.
+
+    Prints its events exactly as they were, and the state there. `rondel fork --at` begins at the
+    same place.
+    """
+    return asyncio.run(_replay(db, session, to, as_json))
+
+
+async def _replay(db: str | None, id: str, to: str | None, as_json: bool) -> int:
+    async with open_existing(db) as engine:
+        session = find(engine, id)
+        length = session.row.length
+        if to is not None:
+            length = position_of(session.plan, session.journal(), to)
+        for event in told(engine, session, length):
+            (print_json if as_json else print_line)(event)
+        result, questions = _state(engine, session, length)
+    if as_json:
+        print(json_line(_face(result, questions, to)))
+    else:
+        _print(result, questions, to)
+    return 0
+
+
+def _state(engine: Engine, session: Session, length: int) -> tuple[Result, list[QuestionRecord]]:
+    core = Core(session.plan, measure=score_in)
+    for tick in engine.store.read(session.id, 0, length):
+        core.apply(tick)
+    return result_of(session.id, core), questions_of(core)
+
+
+def _face(result: Result, questions: list[QuestionRecord], to: str | None) -> dict[str, Any]:
+    state = msgspec.to_builtins(result)
+    return {"event": "state", "at": to, **state, "questions": msgspec.to_builtins(questions)}
+
+
+def _print(result: Result, questions: list[QuestionRecord], to: str | None) -> None:
+    print(f"\nthe state {'now' if to is None else f'at {to}'}")
+    print(f"status     {status_text(result)}")
+    for loop in result.loops:
+        print(f"loop       {loop_text(loop)}")
+    if result.usage.model_calls:
+        print(f"usage      {usage_text(result.usage)}")
+    for question in questions:
+        print(f"question   {question_text(question)}")
+    if result.output is not None:
+        print(f"output\n\n{result.output}")

@@ -1,0 +1,49 @@
+"""`rondel resume`: go on with a session, after a pause or after its process is gone."""
+
+from __future__ import annotations
+
+import asyncio
+
+from rondel.cli.conversation import past_of
+from rondel.cli.database import find, open_existing, ways
+from rondel.cli.foreground import Foreground, demand_free, hand_over
+from rondel.cli.options import (
+    AsEvents,
+    By,
+    Db,
+    Debug,
+    GivenAnswers,
+    GraphFile,
+    Id,
+    NoInput,
+    asker,
+)
+
+
+def resume(
+    session: Id,
+    file: GraphFile = None,
+    answers: GivenAnswers = None,
+    as_json: AsEvents = False,
+    no_input: NoInput = False,
+    by: By = None,
+    db: Db = None,
+    debug: Debug = False,
+) -> int:
+    """Go on with a session here, with live progress: after a pause, a crash or a kill.
+
+    Finished steps do not run again. Exit codes as those of rondel run.
+    """
+    foreground = Foreground(db, as_json, no_input, debug, answers or [])
+    return asyncio.run(_resume(session, file, asker(by), foreground))
+
+
+async def _resume(id: str, file: str | None, by: str, foreground: Foreground) -> int:
+    async with open_existing(foreground.db) as engine:
+        session = find(engine, id)
+        demand_free(engine, session, foreground.db)
+        hand_over(session, file, ways(session, foreground.db).resume())
+        foreground.answers_for(session.graph)
+        past = past_of(engine, session)
+        await session.resume(by)
+        return await foreground.show(engine, session, f"resuming {session.row.graph_id}", past)

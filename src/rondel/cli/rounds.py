@@ -1,0 +1,56 @@
+"""`rondel rounds`: every round of every loop of a session."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+
+from rondel.cli.database import find, open_existing
+from rondel.cli.faces import document
+from rondel.cli.options import AsDocument, Db, Debug, Id
+from rondel.cli.tables import length, print_table
+from rondel.cli.views import money, number
+from rondel.sessions.records import RoundRecord
+
+HEADERS = ("LOOP", "ROUND", "SCORE", "DELTA", "TOKENS", "COST", "DURATION", "BEST", "EXIT REASON")
+
+
+def rounds(
+    session: Id,
+    as_json: AsDocument = False,
+    db: Db = None,
+    debug: Debug = False,  # noqa: ARG001
+) -> int:
+    """List every round of every loop: score, tokens, cost, duration, why the loop ended, the best.
+
+    --json prints a list.
+    """
+    return asyncio.run(_rounds(db, session, as_json))
+
+
+async def _rounds(db: str | None, id: str, as_json: bool) -> int:
+    async with open_existing(db) as engine:
+        records = find(engine, id).rounds()
+    if as_json:
+        print(document(msgspec.to_builtins(records)))
+    elif not records:
+        print("no rounds")
+    else:
+        right = "ROUND SCORE DELTA TOKENS COST DURATION"
+        print_table(HEADERS, [_cells(record) for record in records], right=right)
+    return 0
+
+
+def _cells(record: RoundRecord) -> tuple[str, ...]:
+    return (
+        record.address.rpartition("[")[0],
+        str(record.round),
+        "" if record.score is None else number(record.score),
+        "" if record.delta is None else f"{round(record.delta, 2):+g}",
+        f"{record.tokens:,}",
+        money(record.usd),
+        length(record.duration),
+        "best" if record.best else "",
+        record.exit_reason or "",
+    )

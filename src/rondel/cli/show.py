@@ -1,0 +1,107 @@
+"""`rondel show`: one session, what became of it, and every step."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from rondel.cli.database import find, open_existing, ways
+from rondel.cli.faces import document, session_face
+from rondel.cli.options import AsDocument, Db, Debug, Id
+from rondel.cli.sessions import inputs_text
+from rondel.cli.tables import length, moment, short
+from rondel.cli.views import content_text, loop_text, status_text, usage_text
+from rondel.sessions.engine import Engine
+from rondel.sessions.records import QuestionRecord, StepRecord
+from rondel.sessions.session import Session
+
+
+def show(
+    session: Id,
+    steps: Annotated[
+        bool, typer.Option("--steps", help="Every step with its inputs and outputs.")
+    ] = False,
+    as_json: AsDocument = False,
+    db: Db = None,
+    debug: Debug = False,  # noqa: ARG001
+) -> int:
+    """Show a session: its state, inputs, loops, cost, open questions and output."""
+    return asyncio.run(_show(db, session, steps, as_json))
+
+
+async def _show(db: str | None, id: str, steps: bool, as_json: bool) -> int:
+    async with open_existing(db) as engine:
+        session = find(engine, id)
+        if as_json:
+            face = session_face(engine, session)
+            if steps:
+                face["steps"] = msgspec.to_builtins(session.steps())
+            print(document(face))
+            return 0
+        _print(engine, session, db)
+        if steps:
+            print("steps")
+            for step in session.steps():
+                _print_step(step)
+    return 0
+
+
+def _print(engine: Engine, session: Session, db: str | None) -> None:
+    row, result = session.row, session.snapshot()
+    driver = engine.driver_of(session.id)
+    how = ways(session, db)
+    _line("session", row.id)
+    _line("graph", row.graph_id)
+    _line("status", status_text(result))
+    if driver is not None:
+        _line("driven by", driver)
+    elif result.status in ("running", "pending", "paused"):
+        _line("driven by", f"nobody; go on with: {how.resume()}")
+    elif result.status == "suspended_locked":
+        _line("locked", f"open it with: {how.unlock()}")
+    _line("created", moment(row.created_at))
+    _line("changed", moment(row.updated_at))
+    if row.parent is not None:
+        _line("fork of", f"{row.parent}, with its first {row.parent_length} ticks")
+    _line("inputs", inputs_text(row.inputs, 200) or "none")
+    for loop in result.loops:
+        _line("loop", loop_text(loop))
+    if result.usage.model_calls:
+        _line("usage", usage_text(result.usage))
+    for question in session.asking:
+        _line("question", question_text(question))
+        if driver is None:
+            node = question.node_id if len(session.asking) > 1 else None
+            _line("", f"answer it with: {how.answer(node)}")
+    if result.output is not None:
+        print(f"output\n\n{result.output}\n")
+
+
+def question_text(question: QuestionRecord) -> str:
+    """A question on one line."""
+    actions = f" ({', '.join(question.actions)})" if question.actions else ""
+    text = short(question.description, 200) or "an answer is needed"
+    return f"{question.node_id}: {text}{actions}"
+
+
+def _line(name: str, text: str) -> None:
+    print(f"{name:11}{text}")
+
+
+def _print_step(step: StepRecord) -> None:
+    figures = f"{step.status}, {length(step.duration)}"
+    if step.usage.tokens:
+        figures += f", {step.usage.tokens:,} tokens"
+    print(f"  {step.address}: {figures}")
+    for name, messages in (("in", step.inputs), ("out", step.outputs)):
+        for message in messages:
+            print(f"    {name:4}{_message(message)}")
+    if step.error is not None:
+        print(f"    {short(step.error, 100)}")
+
+
+def _message(message: dict[str, Any]) -> str:
+    return f"{message['source']}: {short(content_text(message), 90)}"

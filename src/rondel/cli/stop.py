@@ -1,0 +1,28 @@
+"""`rondel stop`: end a session for good."""
+
+from __future__ import annotations
+
+import asyncio
+
+from rondel.cli.database import find, open_existing
+from rondel.cli.delivery import deliver, say
+from rondel.cli.options import By, Db, Debug, Id, asker
+from rondel.sessions.controls import Stop
+
+
+def stop(
+    session: Id,
+    by: By = None,
+    db: Db = None,
+    debug: Debug = False,  # noqa: ARG001
+) -> int:
+    """End a session for good, wherever it is driven; steps under way are cancelled."""
+    return asyncio.run(_stop(db, session, asker(by)))
+
+
+async def _stop(db: str | None, id: str, by: str) -> int:
+    async with open_existing(db) as engine:
+        session = find(engine, id)
+        delivered = await deliver(engine, session, Stop(by))
+        say(session, delivered, "is cancelled", "is cancelled already")
+    return 0

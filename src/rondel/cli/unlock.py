@@ -1,0 +1,82 @@
+"""`rondel unlock`: open the lock of a session, and go on with it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from rondel.cli.conversation import past_of
+from rondel.cli.database import find, open_existing, ways
+from rondel.cli.delivery import deliver, say
+from rondel.cli.foreground import Foreground, hand_over
+from rondel.cli.options import (
+    AsEvents,
+    By,
+    Db,
+    Debug,
+    GraphOption,
+    Id,
+    NoInput,
+    NoRun,
+    asker,
+)
+from rondel.errors import CallError, WrongState
+from rondel.sessions.controls import Unlock
+from rondel.sessions.session import Session
+
+CHECKS = 3
+
+
+def unlock(
+    session: Id,
+    because: Annotated[
+        str, typer.Option(metavar="TEXT", help="Why it is right to go on; it is recorded.")
+    ] = "",
+    checked: Annotated[
+        bool, typer.Option("--checked", help="You have made the three safety checks.")
+    ] = False,
+    no_run: NoRun = False,
+    graph: GraphOption = None,
+    as_json: AsEvents = False,
+    no_input: NoInput = False,
+    by: By = None,
+    db: Db = None,
+    debug: Debug = False,
+) -> int:
+    """Open a session's lock, with a reason or after the safety checks.
+
+    If no other process drives the session it goes on here, at the very step where it stopped,
+    and the exit codes are those of rondel run.
+    """
+    if bool(because.strip()) == checked:
+        raise CallError("to unlock, say why (--because TEXT) or confirm the checks (--checked)")
+    foreground = Foreground(db, as_json, no_input, debug)
+    control = Unlock(asker(by), because, [True] * CHECKS if checked else [])
+    return asyncio.run(_unlock(session, control, no_run, graph, foreground))
+
+
+async def _unlock(
+    id: str, control: Unlock, no_run: bool, graph: str | None, foreground: Foreground
+) -> int:
+    async with open_existing(foreground.db) as engine:
+        session = find(engine, id)
+        how = ways(session, foreground.db)
+        _demand_locked(session)
+        if no_run or engine.is_driven_elsewhere(session.id):
+            delivered = await deliver(engine, session, control)
+            on = "" if delivered.driver else f"; go on with: {how.resume()}"
+            say(session, delivered, f"is unlocked{on}", "is not locked")
+            return 0
+        hand_over(session, graph, how.unlock())
+        past = past_of(engine, session)
+        await session.control(control)
+        return await foreground.show(engine, session, f"resuming {session.row.graph_id}", past)
+
+
+def _demand_locked(session: Session) -> None:
+    """An unlock of what is not locked changes nothing, and must not start anything here."""
+    status = session.snapshot().status
+    if status != "suspended_locked":
+        raise WrongState(f"session {session.id} is {status}; there is no lock to open")

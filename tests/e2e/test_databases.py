@@ -1,0 +1,110 @@
+"""A database that cannot be used is told in one line, and no committed step is lost."""
+
+from __future__ import annotations
+
+import os
+import resource
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rondel.errors import JournalFull
+from rondel.journal.sqlite import SqliteStore
+from tests.e2e import graphs
+from tests.e2e.command import Ran, rondel
+
+Call = Callable[..., Ran]
+Write = Callable[..., Path]
+
+
+def assert_refused(ran: Ran, message: str) -> None:
+    assert (ran.code, ran.out) == (2, "")
+    assert message in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_a_file_that_is_no_database(call: Call, graph_file: Write, tmp_path: Path) -> None:
+    db = tmp_path / "notes.txt"
+    db.write_text("these are notes, not sessions " * 20)
+    assert_refused(call("sessions", "--db", db), "the file is not a database")
+    assert_refused(call("run", graph_file(graphs.LOOP), "--db", db), "the file is not a database")
+    assert db.read_text().startswith("these are notes")
+
+
+def test_another_programs_database(call: Call, tmp_path: Path) -> None:
+    db = tmp_path / "other.db"
+    with sqlite3.connect(db) as other:
+        other.execute("CREATE TABLE t (x)")
+    other.close()
+    assert_refused(call("sessions", "--db", db), "it is another program's database")
+
+
+def test_a_database_of_a_newer_version(call: Call, graph_file: Write, tmp_path: Path) -> None:
+    db = tmp_path / "new.db"
+    assert call("run", graph_file(graphs.LOOP), "--db", db).code == 0
+    with sqlite3.connect(db) as newer:
+        newer.execute("PRAGMA user_version = 999")
+    newer.close()
+    assert_refused(call("sessions", "--db", db), "a newer version wrote it, use that one")
+
+
+def test_a_place_that_cannot_be_written(call: Call, graph_file: Write) -> None:
+    assert_refused(
+        call("run", graph_file(graphs.LOOP), "--db", "/proc/rondel.db"), "/proc/rondel.db"
+    )
+    assert_refused(call("run", graph_file(graphs.LOOP), "--db", "/tmp"), "it is a folder")
+
+
+def test_a_locked_database(call: Call, graph_file: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rondel.journal.database.PATIENCE", 0.1)
+    monkeypatch.setattr(SqliteStore.__init__, "__kwdefaults__", {"patience": 0.1})
+    file = graph_file(graphs.LOOP)
+    assert call("run", file).code == 0
+    other = sqlite3.connect(os.environ["RONDEL_DB"], isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    try:
+        assert_refused(call("run", file), "another process keeps it locked; try again")
+    finally:
+        other.close()
+
+
+def test_a_full_disk_ends_the_run_and_the_session_goes_on_later(
+    call: Call, graph_file: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append, left = SqliteStore.append, 3
+
+    def full(*arguments: object, **more: object) -> object:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            raise JournalFull("the journal cannot be used: the disk is full")
+        return append(*arguments, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(SqliteStore, "append", full)
+    ran = call("run", graph_file(graphs.LOOP), "-i", "tea")
+    monkeypatch.undo()
+    assert ran.code == 1
+    error, note = ran.err.splitlines()
+    assert error == "error: the journal cannot be used: the disk is full"
+    assert "nothing recorded is lost; then go on with: rondel resume " in note
+
+
+def test_a_run_that_may_not_write_any_more_can_go_on(graph_file: Write, tmp_path: Path) -> None:
+    """The real thing: the file system refuses to let the journal grow."""
+    db = str(tmp_path / "small.db")
+    file = str(graph_file(graphs.STEADY))
+    size = 120_000
+
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+    changes = ("--set", 'graph.nodes.Tick.config.answers=["x"]')
+    ran = rondel("run", file, *changes, "--db", db, preexec_fn=limited)
+    assert ran.code in (1, 2), ran
+    assert "Traceback" not in ran.err
+    if ran.code == 1:
+        session = ran.err.split("rondel resume ")[1].split()[0]
+        resumed = rondel("resume", session, "--db", db)
+        assert resumed.code in (0, 3)

@@ -1,0 +1,308 @@
+"""`answer`, `resume`, `unlock`, `fork` and the other controls, one command after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e import graphs
+from tests.e2e.command import Ran
+
+Call = Callable[..., Ran]
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def waiting(call: Call, graph_file: Write) -> str:
+    """A session that waits for its editor."""
+    ran = call("run", graph_file(graphs.REVIEW), "-i", "tea", "--no-input", "--json")
+    assert ran.code == 4
+    return str(ran.result["session_id"])
+
+
+def shown(call: Call, session: str) -> dict[str, Any]:
+    document: dict[str, Any] = call("show", session, "--json").document
+    return document
+
+
+def status(call: Call, session: str) -> str:
+    return str(shown(call, session)["status"])
+
+
+# Answers
+
+
+def test_an_answer_goes_on_to_the_end(call: Call, waiting: str) -> None:
+    ran = call("answer", waiting, "approve", "--by", "Ada")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith(f"resuming review, session {waiting}\n")
+    assert "status  completed" in ran.out
+    received = [e for e in call("events", waiting, "--json").lines if "by" in e["data"]]
+    assert [e["data"] for e in received] == [{"answer": "approve", "by": "Ada"}]
+
+
+def test_an_answer_leads_to_the_next_question(call: Call, waiting: str) -> None:
+    ran = call("answer", waiting, "revise: shorter", "--no-input")
+    assert ran.code == 4
+    assert "  Writer  two\n" in ran.out
+    assert "  Writer  one\n" not in ran.out
+    assert f"give one with: rondel answer {waiting} TEXT" in ran.err
+    piped = call("answer", waiting, "revise", stdin="approve\n")
+    assert piped.code == 0
+    assert "Editor> approve" in piped.out
+
+
+def test_an_answer_shows_only_new_events(call: Call, waiting: str) -> None:
+    before = len(call("events", waiting, "--json").lines)
+    ran = call("answer", waiting, "approve", "--json")
+    assert ran.result["event"] == "result"
+    numbers = [event["seq"] for event in ran.lines[:-1] if event["seq"] is not None]
+    assert numbers[0] == before + 1
+    assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+
+
+def test_an_answer_can_only_be_recorded(call: Call, waiting: str) -> None:
+    ran = call("answer", waiting, "approve", "--no-run")
+    assert ran.code == 0
+    assert ran.out == f"session {waiting} is answered; go on with: rondel resume {waiting}\n"
+    assert status(call, waiting) == "running"
+    assert "nobody; go on with: rondel resume" in call("show", waiting).out
+    assert "  nobody  " in call("sessions").out
+    again = call("answer", waiting, "approve")
+    assert (again.code, again.out) == (2, "")
+    assert "no open question to answer" in again.err
+    assert call("resume", waiting).code == 0
+
+
+def test_an_answer_goes_to_the_node_it_names(call: Call, graph_file: Write) -> None:
+    ran = call("run", graph_file(graphs.TWO_HUMANS), "--no-input", "--json")
+    session = ran.result["session_id"]
+    assert f"rondel answer {session} TEXT --node 'Press Office'" in ran.err
+    wrong = call("answer", session, "yes", "--node", "Nobody")
+    assert (wrong.code, wrong.out) == (2, "")
+    assert "has no node 'Nobody'" in wrong.err
+    first = call("answer", session, "print it", "--node", "Press Office", "--no-input")
+    assert first.code == 4
+    assert call("answer", session, "fine", "--json").result["output"] == "print it"
+
+
+def test_commands_name_the_database_that_they_need(
+    call: Call, graph_file: Write, tmp_path: Path
+) -> None:
+    db = tmp_path / "my sessions.db"
+    ran = call("run", graph_file(graphs.REVIEW), "--no-input", "--db", db)
+    assert f" TEXT --db '{db}'\n" in ran.err
+    assert call("sessions").out == "no sessions\n"
+    [session] = call("sessions", "--db", db, "--json").document["sessions"]
+    assert call("answer", session["session_id"], "approve", "--db", db).code == 0
+
+
+# Resume
+
+
+def test_resume_asks_the_open_question_again(call: Call, waiting: str) -> None:
+    ran = call("resume", waiting, "--no-input")
+    assert ran.code == 4
+    assert "Is it good?" in ran.out
+    assert call("resume", waiting, "--answer", "revise", "--answer", "approve").code == 0
+
+
+def test_a_paused_session_is_resumed(call: Call, waiting: str) -> None:
+    ran = call("pause", waiting)
+    assert ran.out == f"session {waiting} is paused; go on with: rondel resume {waiting}\n"
+    again = call("pause", waiting)
+    assert again.code == 0
+    assert "is paused already" in again.out
+    answered = call("answer", waiting, "approve")
+    assert answered.code == 130
+    assert f"go on with: rondel resume {waiting}" in answered.err
+    assert call("resume", waiting).code == 0
+
+
+def test_an_ended_session_takes_no_control(call: Call, waiting: str) -> None:
+    assert call("stop", waiting, "--by", "Ada").out == f"session {waiting} is cancelled\n"
+    assert shown(call, waiting)["message"] == "stopped by Ada"
+    assert call("stop", waiting).out == f"session {waiting} is cancelled already\n"
+    for verb in (["pause"], ["resume"], ["signal", "x"], ["answer", "x"], ["unlock", "--checked"]):
+        ran = call(verb[0], waiting, *verb[1:])
+        assert (ran.code, ran.out) == (2, ""), verb
+        assert f"session {waiting} is cancelled" in ran.err
+        assert ran.err.count("\n") == 1
+
+
+def test_a_graph_of_a_file_is_not_handed_over(call: Call, waiting: str, graph_file: Write) -> None:
+    ran = call("resume", waiting, graph_file(graphs.REVIEW))
+    assert (ran.code, ran.out) == (2, "")
+    assert "keeps its own copy of its graph" in ran.err
+
+
+def test_the_session_keeps_its_graph_when_the_file_changes(
+    call: Call, graph_file: Write, waiting: str
+) -> None:
+    graph_file("graph: {id: other, nodes: [{id: A, type: passthrough}]}")
+    assert call("answer", waiting, "revise", "--answer", "x").code == 2
+    assert "  Writer  two\n" in call("answer", waiting, "revise", "--no-input").out
+
+
+# Graphs written in Python
+
+
+def test_a_python_graph_is_handed_over_again(call: Call, graph_file: Write) -> None:
+    file = graph_file(graphs.ASKS_IN_PYTHON, "asks.py")
+    ran = call("run", file, "--no-input", "--json")
+    session = ran.result["session_id"]
+    assert f"rondel answer {session} TEXT --graph FILE.py" in ran.err
+    refused = call("answer", session, "yes")
+    assert (refused.code, refused.out) == (2, "")
+    assert f"name its file: rondel answer {session} TEXT --graph FILE.py" in refused.err
+    assert call("signal", session, "mood", '{"good": true}').code == 0
+    assert call("signal", session, "word", "plain").code == 0
+    assert call("answer", session, "yes", "--no-run").code == 0
+    assert f"name its file: rondel resume {session} FILE.py" in call("resume", session).err
+    assert call("resume", session, file, "--json").result["output"] == (
+        "yes of [('mood', {'good': True}), ('word', 'plain')]"
+    )
+
+
+def test_another_python_graph_is_refused(call: Call, graph_file: Write) -> None:
+    file = graph_file(graphs.ASKS_IN_PYTHON, "asks.py")
+    session = call("run", file, "--no-input", "--json").result["session_id"]
+    other = graph_file(graphs.ASKS_IN_PYTHON + "graph.add('more', 'passthrough')\n", "other.py")
+    ran = call("resume", session, other)
+    assert (ran.code, ran.out) == (2, "")
+    assert "its structure differs" in ran.err
+
+
+def test_a_changed_python_graph_stays_changed(call: Call, graph_file: Write) -> None:
+    file = graph_file(graphs.ASKS_IN_PYTHON, "asks.py")
+    change = "graph.nodes.editor.config.description=Really?"
+    session = call("run", file, "--no-input", "--set", change, "--json").result["session_id"]
+    ran = call("resume", session, file, "--no-input")
+    assert (ran.code, "Really?" in ran.out) == (4, True)
+
+
+# Locks
+
+
+def test_a_lock_is_opened_with_a_reason(
+    call: Call, graph_file: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = graph_file(graphs.OPENS, "opens.py")
+    ran = call("run", file, "--json")
+    session = ran.result["session_id"]
+    assert ran.code == 5
+    for options in ([], ["--because", " "], ["--because", "x", "--checked"]):
+        refused = call("unlock", session, *options)
+        assert (refused.code, refused.out) == (2, "")
+    resumed = call("resume", session, file)
+    assert (resumed.code, resumed.out) == (2, "")
+    assert "is locked; unlock it to go on" in resumed.err
+    still = call("unlock", session, "--checked", "--graph", file)
+    assert still.code == 5
+    monkeypatch.setenv("BREAKER", "open")
+    opened = call("unlock", session, "--because", "looked at it", "--graph", file, "--by", "Ada")
+    assert (opened.code, opened.err) == (0, "")
+    told = [e["data"] for e in call("events", session, "--json").lines if "unlocked" in e["event"]]
+    assert told[-1] == {"by": "Ada", "risk_justification": "looked at it"}
+
+
+def test_an_unlock_can_only_be_recorded(
+    call: Call, graph_file: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = graph_file(graphs.OPENS, "opens.py")
+    session = call("run", file, "--json").result["session_id"]
+    ran = call("unlock", session, "--checked", "--no-run")
+    assert (
+        ran.out == f"session {session} is unlocked; go on with: rondel resume {session} FILE.py\n"
+    )
+    again = call("unlock", session, "--checked")
+    assert (again.code, again.out) == (2, "")
+    assert "is running; there is no lock to open" in again.err
+    monkeypatch.setenv("BREAKER", "open")
+    assert call("resume", session, file).code == 0
+
+
+# Forks
+
+
+def test_a_fork_goes_another_way(call: Call, waiting: str) -> None:
+    assert call("answer", waiting, "approve").code == 0
+    ran = call("fork", waiting, "--at", "Writer[1]/Editor", "--set", "answer=revise", "--no-input")
+    assert ran.code == 4
+    assert ran.out.startswith(f"fork of {waiting} at Writer[1]/Editor, session ")
+    assert "  Writer  two\n" in ran.out
+    [child] = call("sessions", "--status", "waiting", "--json").document["sessions"]
+    assert child["parent"] == waiting
+    assert f"fork of    {waiting}, with its first " in call("show", child["session_id"]).out
+    assert status(call, waiting) == "completed"
+
+
+def test_a_fork_asks_the_question_of_its_past(call: Call, waiting: str) -> None:
+    assert call("answer", waiting, "approve").code == 0
+    ran = call("fork", waiting, "--at", "Writer[1]/Editor", stdin="revise\napprove\n")
+    assert ran.code == 0
+    assert ran.out.count("Is it good?") == 2
+
+
+def test_a_fork_changes_inputs_and_nodes(call: Call, waiting: str) -> None:
+    changes = ("--set", "inputs.task=coffee", "--set", 'nodes.Writer.config.answers=["new"]')
+    ran = call("fork", waiting, "--at", "Writer[1]/Writer", *changes, "--no-run")
+    assert ran.code == 0
+    child = ran.out.split()[1]
+    assert ran.out.endswith(f"at Writer[1]/Writer; go on with: rondel resume {child}\n")
+    assert (status(call, child), shown(call, child)["inputs"]) == ("pending", {"task": "coffee"})
+    resumed = call("resume", child, "--no-input")
+    assert "  Writer  new\n" in resumed.out
+
+
+def test_a_fork_that_does_not_run_yet_stands_where_it_begins(call: Call, waiting: str) -> None:
+    arguments = ("fork", waiting, "--at", "Writer[1]/Editor", "--no-run")
+    child = call(*arguments).out.split()[1]
+    assert status(call, child) == "waiting"
+    answered = call(*arguments, "--set", "answer=approve").out.split()[1]
+    assert status(call, answered) == "running"
+    assert call("resume", answered).code == 0
+    assert call("answer", child, "approve").code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--at", "Writer[1]/Edito"], "did you mean Writer[1]/Editor"),
+        (["--at", "Writer[1]/Editor", "--set", "x"], "--set 'x' is not path=value"),
+        (["--at", "Writer[1]/Editor", "--set", "x=1"], "a fork cannot change 'x'"),
+        (["--at", "Writer[1]/Editor", "--set", "inputs.task=1"], "the inputs were read before"),
+        (["--at", "Writer[1]/Editor", "--set", "nodes.No.config.a=1"], "names no node"),
+        ([], "missing option '--at'"),
+    ],
+)
+def test_a_wrong_fork_is_told(arguments: list[str], message: str, call: Call, waiting: str) -> None:
+    ran = call("fork", waiting, *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert message in ran.err
+    assert ran.err.count("\n") == 1
+    assert len(call("sessions", "--json").document["sessions"]) == 1
+
+
+def test_a_replaced_provider_stays_replaced_in_included_files(
+    call: Call, graph_file: Write
+) -> None:
+    graph_file(
+        "graph: {id: inner, nodes: [{id: A, type: agent, config: {provider: openai, role: x}}]}",
+        "inner.yaml",
+    )
+    text = """
+graph:
+  id: outer
+  nodes:
+    - {id: Editor, type: human}
+    - {id: Inner, type: subgraph, config: {file: inner.yaml}}
+  edges: [{from: Editor, to: Inner}]
+"""
+    file = graph_file(text)
+    ran = call("run", file, "--provider", "simulated", "--no-input", "--json")
+    assert ran.code == 4
+    assert call("answer", ran.result["session_id"], "go").code == 0
