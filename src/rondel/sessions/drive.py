@@ -66,8 +66,6 @@ class Drive:
         self._loop = asyncio.get_running_loop()
         self._thread = get_ident()
         self._store = store
-        self._letter: int | None = None
-        """The letter that the next tick answers: it is gone when the tick is there."""
         self._bell = bell
         self._watchers = watchers
         self._letter: int | None = None
