@@ -41,8 +41,6 @@ SHELL = {"runner.py", "host.py", "executor.py", "binding.py", "context.py", "pro
 """The part of the engine that does what the rest decides."""
 
 MAX_LINES = 500
-KNOWN_TO_BE_LONGER = {"testing/journal_suite.py"}
-"""See tests/KNOWN_BUGS.py."""
 
 
 def relative(path: Path) -> str:
@@ -102,7 +100,7 @@ def _imported(path: Path) -> list[str]:
 def test_no_file_is_too_long_to_read() -> None:
     lines = {relative(path): len(path.read_text("utf-8").splitlines()) for path in MODULES}
     too_long = {path: count for path, count in lines.items() if count > MAX_LINES}
-    assert not set(too_long) - KNOWN_TO_BE_LONGER, too_long
+    assert not too_long
 
 
 def test_every_module_says_what_it_is() -> None:

@@ -47,16 +47,16 @@ class Executor:
         core = self._core
         ctx = StepContext(step, self._shell, now, now - core.started_at - core.idle)
         bound = self._binding.nodes[step.node.index]
-        if bound.now is None:
-            return self._await_step(step, ctx, bound.call(ctx))  # type: ignore[misc]
         try:
+            if bound.now is None:
+                return self._await_step(step, ctx, bound.call(ctx))  # type: ignore[misc]
             outcome = bound.now(ctx)
             if isinstance(outcome, Emit):
                 return self._emitted(step, ctx, outcome)
             if inspect.isawaitable(outcome):
                 return self._await_step(step, ctx, outcome)
             return self._other_outcome(step, ctx, outcome)
-        except Exception as error:  # what a node raises is the node's own
+        except (Exception, asyncio.CancelledError) as error:  # what a node raises is its own
             return self._failed(step, ctx, error)
 
     async def _await_step(

@@ -98,9 +98,9 @@ class AsyncioHost:
     async def _run(self, call: Callable[[], Awaitable[Outcome]]) -> None:
         try:
             self._outcomes.append(await call())
-        except asyncio.CancelledError:
-            raise
         except BaseException as error:  # not a node's failure: the driver must end with it
+            if asyncio.current_task().cancelling():  # type: ignore[union-attr]
+                raise
             self._outcomes.append(error)
         self._tasks.discard(asyncio.current_task())
         self._news.set()

@@ -70,6 +70,7 @@ class _Compiler:
             self._file[node.index] = graph.file
             if node_spec.inner is not None:
                 inner.append((node_spec.inner, node))
+                self._check_inner(node)
         for edge_spec in graph.edges:
             self._add_edge(edge_spec)
         for loop in graph.loops.values():
@@ -311,6 +312,19 @@ class _Compiler:
         return map(self.edges.__getitem__, self.nodes[node].into)
 
     # Checks
+
+    def _check_inner(self, node: PlanNode) -> None:
+        spec = node.spec
+        plain = spec.on_error == "fail" and spec.retry.max_attempts == 1
+        if plain and spec.timeout is None:
+            return
+        self._problem(
+            node.index,
+            f"the node {spec.id!r} holds a graph; it takes no timeout, retry or on_error",
+            "set them on the nodes inside it",
+            spec.line,
+            "graph.nodes.",
+        )
 
     def _check_starts(self, scope: Scope) -> None:
         heads: dict[int, int] = {}

@@ -62,6 +62,8 @@ class Session:
         self._bell = Bell()
         self._watchers: WeakSet[Watcher] = WeakSet()
         self._closed = False
+        self._controls = 0
+        """How many controls are being recorded: the session is not let go of meanwhile."""
         self._error: BaseException | None = None
         self._resting: Rest | None = None
 
@@ -195,13 +197,19 @@ class Session:
         if self._drive is None and not resuming and self._engine.is_driven_elsewhere(self.id):
             await self._engine.post(self.id, control)
             return
-        drive = await self._take_up()
+        self._controls += 1
+        try:
+            drive = await self._take_up()
+        except BaseException:
+            self._controls -= 1
+            raise
         try:
             if resuming and drive.core.status == "pending":
                 await drive.begin(self.row.inputs)
             elif not (resuming and _goes_on_by_itself(drive)):
                 await drive.control(control)
         finally:
+            self._controls -= 1
             self._keep_driving(drive)
 
     async def record(self, control: AnyControl) -> bool:
@@ -294,7 +302,7 @@ class Session:
 
     def _park(self, drive: Drive) -> None:
         """Nothing is under way any more: give everything back but the id."""
-        if self._drive is drive and not drive.driving:
+        if self._drive is drive and not drive.driving and not self._controls:
             try:
                 drive.raise_if_broken()
             except BaseException as error:  # whoever waits for the session gets it
