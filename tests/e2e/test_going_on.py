@@ -184,6 +184,18 @@ def test_a_changed_python_graph_stays_changed(call: Call, graph_file: Write) -> 
     assert (ran.code, "Really?" in ran.out) == (4, True)
 
 
+def test_a_fork_of_a_python_graph_takes_its_file_too(call: Call, graph_file: Write) -> None:
+    file = graph_file(graphs.ASKS_IN_PYTHON, "asks.py")
+    session = call("run", file, "--answer", "no", "--json").result["session_id"]
+    refused = call("fork", session, "--at", "editor")
+    assert (refused.code, refused.out) == (2, "")
+    assert f"name its file: rondel fork {session} FILE.py --at editor" in refused.err
+    change = "nodes.editor.config.description=Sure?"
+    forked = call("fork", session, file, "--at", "editor", "--set", change, "--no-run")
+    child = forked.out.split()[1]
+    assert call("resume", child, file, "--answer", "yes", "--json").result["output"] == "yes of []"
+
+
 # Locks
 
 

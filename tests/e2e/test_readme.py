@@ -1,6 +1,7 @@
-"""The README's commands are run, and they print what it shows.
+"""The commands of the README and of the guide are run, and they print what is shown there.
 
-`RONDEL_UPDATE_README=1 pytest tests/e2e/test_readme.py` writes down what they print now.
+`RONDEL_UPDATE_README=1 pytest tests/e2e/test_readme.py` writes down what they print now. Ids of
+sessions are new each time: those on a page stand for the real ones, in its commands too.
 """
 
 from __future__ import annotations
@@ -10,11 +11,16 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.command import BIN, ROOT, environment
 
 README = ROOT / "README.md"
+GUIDES = sorted((ROOT / "docs/guide").glob("*.md"))
 FILE = re.compile(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", re.DOTALL)
 CONSOLE = re.compile(r"```console\n(\$ .*?\n)(.*?)```", re.DOTALL)
+SESSION = re.compile(r"\b[0-9a-f]{16}\b")
+VARIES = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|\d\d:\d\d:\d\d|\b\d+\.\ds\b")
 TESTS = re.compile(r"`(tests/[\w/.]+)`")
 
 
@@ -33,10 +39,6 @@ def printed(command: str, folder: Path) -> str:
     return finished.stdout.decode()
 
 
-SESSION = re.compile(r"\b[0-9a-f]{16}\b")
-"""The id of a session: another one every time."""
-
-
 def make(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Make as a person calls it, also where the tests themselves run under make."""
     command = ["make", *arguments]
@@ -46,20 +48,29 @@ def make(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_readme_shows_what_its_commands_print(tmp_path: Path) -> None:
-    readme = README.read_text("utf-8")
-    for name, text in FILE.findall(readme):
-        (tmp_path / name).write_text(text, "utf-8")
+@pytest.mark.parametrize("page", [README, *GUIDES], ids=lambda page: page.name)
+def test_a_page_shows_what_its_commands_print(page: Path, tmp_path: Path) -> None:
+    text = page.read_text("utf-8")
+    for name, content in FILE.findall(text):
+        (tmp_path / name).write_text(content, "utf-8")
+    sessions: dict[str, str] = {}
 
     def real(found: re.Match[str]) -> str:
-        return f"```console\n{found[1]}{printed(found[1][2:], tmp_path)}```"
+        command = SESSION.sub(lambda shown: sessions.get(shown[0], shown[0]), found[1])
+        output = printed(command[2:], tmp_path)
+        for shown, new in zip(SESSION.findall(found[2]), SESSION.findall(output), strict=False):
+            sessions.setdefault(shown, new)
+        known = {new: shown for shown, new in sessions.items()}
+        output = SESSION.sub(lambda new: known.get(new[0], new[0]), output)
+        same = VARIES.sub("", output) == VARIES.sub("", found[2])
+        return found[0] if same else f"```console\n{found[1]}{output}```"
 
-    updated = CONSOLE.sub(real, readme)
+    updated = CONSOLE.sub(real, text)
     if os.environ.get("RONDEL_UPDATE_README"):
-        README.write_text(updated, "utf-8")
+        page.write_text(updated, "utf-8")
         return
-    assert SESSION.sub("ID", updated) == SESSION.sub("ID", readme)
-    assert len(CONSOLE.findall(readme)) >= 4
+    assert updated == text
+    assert len(CONSOLE.findall(text)) >= 4
 
 
 def test_every_guarantee_names_a_test_that_exists() -> None:

@@ -43,7 +43,11 @@ def read_until(process: Run, sign: str) -> dict[str, Any]:
 
 
 def ended(process: Run) -> Ran:
-    out, err = process.communicate(timeout=30)
+    """What it printed after what was read already; `communicate` would lose a buffered piece."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    with process:
+        out, err = process.stdout.read(), process.stderr.read()
     return Ran(process.returncode, out, err)
 
 

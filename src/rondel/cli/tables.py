@@ -45,9 +45,10 @@ def length(seconds: float) -> str:
     """How long something took."""
     if seconds < MINUTE:
         return f"{seconds:.1f}s" if seconds < 10 else f"{seconds:.0f}s"
-    for unit, size, next_unit, next_size in (("m", MINUTE, "s", 1), ("h", HOUR, "m", MINUTE)):
-        if seconds < size * 60:
-            return f"{int(seconds // size)}{unit} {int(seconds % size // next_size)}{next_unit}"
+    if seconds < HOUR:
+        return f"{int(seconds // MINUTE)}m {int(seconds % MINUTE)}s"
+    if seconds < DAY:
+        return f"{int(seconds // HOUR)}h {int(seconds % HOUR // MINUTE)}m"
     return f"{int(seconds // DAY)}d {int(seconds % DAY // HOUR)}h"
 
 

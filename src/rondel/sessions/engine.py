@@ -6,13 +6,21 @@ import asyncio
 import os
 import secrets
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Self
 from weakref import WeakSet, WeakValueDictionary
 
 from rondel.engine.binding import Binding
 from rondel.engine.protocols import Middleware
 from rondel.engine.registry import Registry
-from rondel.errors import CallError, Disconnected, SessionBusy, UnknownSession, Unstorable
+from rondel.errors import (
+    CallError,
+    Disconnected,
+    JournalError,
+    SessionBusy,
+    UnknownSession,
+    Unstorable,
+)
 from rondel.journal.codec import decode_value, encode_value
 from rondel.journal.memory import MemoryStore
 from rondel.journal.store import Page, SessionRow, Store
@@ -210,7 +218,8 @@ class Engine:
     def let_go(self, session: Session) -> None:
         """Nobody here drives the session any more."""
         if self._driven.pop(session.id, None) is not None:
-            self.store.release(session.id, self._owner)
+            with suppress(JournalError):  # the lease ends with this process, at the latest
+                self.store.release(session.id, self._owner)
 
     def drive(self, id: str, binding: Binding, bell: Bell, watchers: WeakSet[Watcher]) -> Drive:
         """The session's state, ready to go on."""
@@ -272,14 +281,15 @@ class Engine:
         clock = asyncio.get_running_loop().time
         while self._handles:
             await asyncio.sleep(POLL)
-            if clock() - renewed > LEASE / 3:
-                renewed = clock()
-                for driven in self._driven:
-                    self.store.renew(driven, self._owner, LEASE)
-            now = self.store.changes()
-            if now != seen:
-                seen = now
-                await self._notice()
+            with suppress(JournalError):  # whoever drives a session meets it too, and tells
+                if clock() - renewed > LEASE / 3:
+                    renewed = clock()
+                    for driven in self._driven:
+                        self.store.renew(driven, self._owner, LEASE)
+                now = self.store.changes()
+                if now != seen:
+                    seen = now
+                    await self._notice()
 
     async def _notice(self) -> None:
         letters = self.store.pending(self._driven)
