@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
@@ -398,12 +399,12 @@ class _Snapshots:
         assert store.latest_snapshot("b", at_most=25) == (10, b"10")
 
 
-class JournalSuite(_Sessions, _Ticks, _Leases, _Letters, _Snapshots):
+class JournalSuite(_Sessions, _Ticks, _Leases, _Letters, _Snapshots, ABC):
     """All that a store promises to one process."""
 
+    @abstractmethod
     def open_store(self) -> Store:
         """A store; for a shared one, another hand on the same storage every time."""
-        raise NotImplementedError
 
     @pytest.fixture
     def store(self) -> Iterator[Store]:

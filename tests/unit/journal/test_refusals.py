@@ -174,7 +174,9 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     folder.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
     if shutil.which("mount") is None or subprocess.call(command, stderr=subprocess.DEVNULL):
-        pytest.skip("cannot mount a small file system here")
+        if os.environ.get("CI"):
+            pytest.fail("CI must be able to mount a small file system")
+        pytest.skip("mounting needs root; the test with a page limit runs everywhere")
     yield folder
     subprocess.run(["umount", str(folder)], check=True)
 
