@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import random
-import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -13,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rondel import Context, Engine, Graph, Message
-from tests.unit.sessions.playing import Played, chain, limited, play, saying
+from rondel.engine.transcript import Transcript, View
+from tests.unit.sessions.playing import limited, play, saying
 
 
 def remembering(
@@ -263,154 +261,29 @@ def test_data_is_what_the_messages_say_however_long_the_past(
     assert wrong == []
 
 
-def test_the_data_of_a_long_context_costs_no_more_each_round() -> None:
-    """Five thousand rounds with everything remembered: quadratic work would take minutes."""
-    counted = []
-    graph = saying(Graph("g", start="head", end="out"), "out")
+class Looked(list[Message]):
+    """A list that counts how many of its items are looked at."""
 
-    @graph.node(context_window=-1)
-    def head(inp: Context) -> dict[str, int]:
-        counted.append(inp.data.get("n", 0) + 1)
-        return {"n": counted[-1]}
+    looks = 0
 
-    graph.edge("head", "head")
-    graph.edge("head", "out", label="limit")
-    graph.loop("head", max_rounds=5000)
+    def __getitem__(self, index: Any) -> Any:
+        self.looks += 1
+        return super().__getitem__(index)
 
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            assert (await engine.run(graph)).status == "completed"
-
-    limited(main())
-    assert counted == list(range(1, 5001))
-
-
-# Order
-
-
-async def _later(turns: int) -> None:
-    for _ in range(turns):
-        await asyncio.sleep(0)
-
-
-@settings(max_examples=60, deadline=None)
-@given(seed=st.integers(0, 2**16), width=st.integers(2, 6))
-def test_a_join_sees_its_messages_in_file_order_whatever_came_first(seed: int, width: int) -> None:
-    turns = random.Random(seed)
-    graph = saying(Graph("g", end="e"), "s")
-    names = [f"b{number}" for number in range(width)]
-    waits = {name: turns.randrange(8) for name in names}
-
-    async def branch(inp: Context) -> list[str]:
-        await _later(waits[inp.node_id])
-        return [f"{inp.node_id} first", f"{inp.node_id} second"]
-
-    for name in names:
-        graph.node(id=name)(branch)
-    saying(graph, "e")
-    for name in names:
-        graph.edge("s", name)
-    into = list(names)
-    turns.shuffle(into)
-    for name in into:
-        graph.edge(name, "e")
-    expected = [f"{name} {what}" for name in into for what in ("first", "second")]
-    assert play(graph).inputs("e") == [expected]
-
-
-def test_the_level_counts_before_the_place_in_the_file() -> None:
-    graph = saying(Graph("g", end="e"), "s", "near", "far1", "far2", "e")
-    chain(graph, "s", "far1", "far2", "e")
-    chain(graph, "s", "near", "e")
-    graph.edge("s", "e")
-    assert play(graph).inputs("e") == [["s", "near", "far2"]]
-
-
-def test_messages_of_a_loop_come_by_round_behind_those_before_it() -> None:
-    graph = saying(Graph("g", start="s", end="e"), "s", "e")
-    graph.node(id="head")(lambda inp: f"h{inp.round}")
-    graph.node(id="body")(lambda inp: f"b{inp.round}")
-    chain(graph, "s", "head", "body", "head")
-    graph.edge("body", "e", trigger=False)
-    graph.edge("head", "e", trigger=False)
-    graph.edge("s", "e", trigger=False)
-    graph.edge("body", "e", label="limit", carry_data=False)
-    graph.loop("head", max_rounds=3)
-    assert play(graph).inputs("e") == [["s", "h1", "b1", "h2", "b2", "h3", "b3"]]
-
-
-def test_what_a_node_retained_comes_before_what_is_new() -> None:
-    assert seen(keeping(-1))[2] == ["rule", "r1", "k1", "r2", "k2", "r3"]
-
-
-# The task
-
-
-def test_start_nodes_get_the_task_and_the_inputs_and_nobody_else_does() -> None:
-    graph = Graph("g", start=["a", "b"], end="c")
-    found: dict[str, Any] = {}
-
-    def look(inp: Context) -> str:
-        found[inp.node_id] = [(m.text, m.role, m.source, m.data) for m in inp.messages]
-        return inp.node_id
-
-    for name in ("a", "b", "c"):
-        graph.node(id=name)(look)
-    graph.edge("a", "c")
-    graph.edge("b", "c")
-    inputs = {"task": "do it", "topic": "loops"}
-    play(graph, inputs)
-    assert found["a"] == found["b"] == [("do it", "user", "TASK", inputs)]
-    assert [source for _, _, source, _ in found["c"]] == ["a", "b"]
-
-
-@pytest.mark.parametrize(
-    ("inputs", "text", "data"),
-    [
-        ("words", "words", {"task": "words"}),
-        ({"topic": "x"}, '{"topic":"x"}', {"topic": "x"}),
-        (None, "", {}),
-        ({"task": {"a": 1}}, '{"a":1}', {"task": {"a": 1}}),
-    ],
-)
-def test_inputs_are_read_as_text_and_data(inputs: Any, text: str, data: dict[str, Any]) -> None:
-    graph = Graph("g")
-    found = []
-    graph.node(id="a")(lambda inp: found.append((inp.text, inp.data)) or "done")
-    play(graph, inputs)
-    assert found == [(text, data)]
-
-
-def test_a_head_sees_the_task_in_its_first_round_only() -> None:
-    played: Played = play(remembering(0, 3), "the task")
-    assert played.inputs("head") == [["the task"], ["k1"], ["k2"]]
+    def __iter__(self) -> Iterator[Message]:
+        for message in super().__iter__():
+            self.looks += 1
+            yield message
 
 
 def test_the_data_of_a_long_context_costs_the_same_in_every_round() -> None:
     """`islice(retained, merged, length)` walks over all that is merged already."""
-
-    def seconds(rounds: int) -> float:
-        graph = Graph("g", start="head", end="out")
-
-        @graph.node(context_window=-1)
-        def head(inp: Context) -> dict[str, int]:
-            return {"n": inp.data.get("n", 0) + 1}
-
-        saying(graph, "out")
-        graph.edge("head", "head")
-        graph.edge("head", "out", label="limit")
-        graph.loop("head", max_rounds=rounds)
-        graph.limits(max_steps=10**6)
-
-        async def main() -> None:
-            async with Engine(db=None) as engine:
-                assert (await engine.run(graph)).status == "completed"
-
-        began = time.process_time()
-        limited(main(), 100)
-        return time.process_time() - began
-
-    assert seconds(40_000) < 8 * seconds(10_000)
+    retained = Looked()
+    transcript = Transcript.of(-1, [], retained, keeps=False)
+    for number in range(1000):
+        retained.append(Message(data={"n": number}))
+        assert transcript.data(View(retained, len(retained))) == {"n": number}
+    assert retained.looks < 3 * len(retained)
 
 
 def test_listing_the_steps_of_a_long_context_does_not_copy_every_message_every_time() -> None:

@@ -547,7 +547,7 @@ def test_tokens_of_a_blocking_node_arrive_while_it_runs() -> None:
         def speaks(inp: Context) -> str:
             time.sleep(0.05)
             inp.emit("token_stream", {"chunk": "now", "agent": "speaks"})
-            release.wait(3)
+            release.wait(60)
             return "said"
 
         graph = Graph("g")
@@ -555,12 +555,10 @@ def test_tokens_of_a_blocking_node_arrive_while_it_runs() -> None:
         try:
             async with Engine(db=None) as engine:
                 session = await engine.start(graph)
-                began = time.monotonic()
                 async for event in session.events():
                     if event.event == "token_stream":
-                        assert time.monotonic() - began < 1
                         break
         finally:
             release.set()
 
-    limited(main(), 5)
+    limited(main(), 30)
