@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextvars import ContextVar
 from random import Random
 from typing import Any, Protocol
 
 from rondel.engine.message import Message
 from rondel.engine.protocols import Usage
 from rondel.engine.step import Step
+
+_part: ContextVar[list[Usage] | None] = ContextVar("_part", default=None)
+"""What the sub-step that this code runs in has been charged so far."""
 
 
 class Shell(Protocol):
@@ -17,12 +21,23 @@ class Shell(Protocol):
     session: str
     signals: Mapping[str, Any]
 
+    @property
+    def inputs(self) -> Mapping[str, Any]:
+        """What the session was started with."""
+        ...
+
     def live(self, step: Step, event: str, data: dict[str, Any], /) -> None:
         """Publish a live event."""
         ...
 
-    async def keep_part(self, step: Step, name: str, value: Any, usage: list[Usage]) -> None:
+    async def keep_part(
+        self, step: Step, name: str, value: Any, usage: list[Usage], event: str
+    ) -> None:
         """Journal a sub-step."""
+        ...
+
+    async def reserve(self, step: Step, estimate: Callable[[], Usage]) -> None:
+        """Return when the budgets around the step allow such a call."""
         ...
 
 
@@ -67,6 +82,14 @@ class StepContext:
         return self.step.node.id
 
     @property
+    def session_id(self) -> str:
+        return self._shell.session
+
+    @property
+    def inputs(self) -> Mapping[str, Any]:
+        return self._shell.inputs
+
+    @property
     def round(self) -> int:
         return self.step.round
 
@@ -101,20 +124,27 @@ class StepContext:
     def emit(self, event: str, data: dict[str, Any]) -> None:
         self._shell.live(self.step, event, data)
 
-    async def substep(self, name: str, call: Callable[[], Awaitable[Any]]) -> Any:
+    async def substep(self, name: str, call: Callable[[], Awaitable[Any]], event: str = "") -> Any:
         parts = self.step.parts
         if parts is not None and name in parts:
             return parts[name]
-        before, self.usage = self.usage, None
+        spent: list[Usage] = []
+        token = _part.set(spent)
         try:
             value = await call()
-            spent, self.usage = self.usage, None
-            await self._shell.keep_part(self.step, name, value, spent or [])
+            journalled, spent = spent, []
+            await self._shell.keep_part(self.step, name, value, journalled, event)
         finally:
-            self.usage = [*(before or ()), *(self.usage or ())] or None
+            _part.reset(token)
+            if spent:
+                self.usage = [*(self.usage or ()), *spent]
         return value
 
+    async def reserve(self, estimate: Callable[[], Usage]) -> None:
+        await self._shell.reserve(self.step, estimate)
+
     def charge(self, usage: Usage) -> None:
-        if self.usage is None:
-            self.usage = []
-        self.usage.append(usage)
+        spent = _part.get()
+        if spent is None:
+            spent = self.usage = self.usage or []
+        spent.append(usage)

@@ -283,8 +283,12 @@ class Core(Schedule):
         if self.effects is not None:
             self.effects.append(StepTicked(step, tick, step.address))
         frame = step.frame
-        if tick.verdict is not None:
-            frame.take_verdict(tick.verdict, step.level, step.item)
+        verdict = tick.verdict
+        if verdict is not None:
+            if verdict.own:
+                self.endings.note_node(step.node.index, verdict)
+            else:
+                frame.take_verdict(verdict, step.level, step.item)
         if messages and messages[-1].data and self._measure is not None:
             frame.note(self._measure(messages[-1]), step.level, step.item)
         if tick.fired or tick.altered:

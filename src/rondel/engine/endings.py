@@ -7,6 +7,7 @@ from collections.abc import Container
 import msgspec
 
 from rondel.engine.frame import Frame, address_of
+from rondel.engine.protocols import Verdict
 from rondel.graph.plan import Plan
 
 EXIT_EDGE = "exit_edge"
@@ -66,6 +67,10 @@ class Endings:
         self.last[head] = end
         self._note_bounded(frame, end)
         return end
+
+    def note_node(self, node: int, verdict: Verdict) -> None:
+        """A node that goes round inside itself is over: whether it missed its goal."""
+        self.by_loop[(node,)] = verdict.goal_met is False
 
     def _note_bounded(self, frame: Frame, end: LoopEnd) -> None:
         """A loop that reaches its goal speaks for the loops inside it."""

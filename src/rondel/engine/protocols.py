@@ -29,13 +29,15 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
 class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a node that steers a loop says of it.
 
-    `reason` is set when the node ends the loop; `goal_met` is None where it has no goal.
+    `reason` is set when the node ends the loop; `goal_met` is None where it has no goal. With
+    `own`, it speaks of rounds that the node made inside itself, not of the loop around it.
     """
 
     reason: str = ""
     goal_met: bool | None = None
     value: float | None = None
     threshold: float | None = None
+    own: bool = False
 
 
 class Question(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -109,6 +111,14 @@ class Context(Protocol):
     def node_id(self) -> str: ...
 
     @property
+    def session_id(self) -> str: ...
+
+    @property
+    def inputs(self) -> Mapping[str, Any]:
+        """What the session was started with; not to be changed."""
+        ...
+
+    @property
     def round(self) -> int:
         """The round of the innermost loop around the node; 1 outside loops."""
         ...
@@ -160,10 +170,20 @@ class Context(Protocol):
         """What somebody outside told the session so far, by name, the newest of each."""
         ...
 
-    async def substep(self, name: str, call: Callable[[], Awaitable[Any]]) -> Any:
+    async def substep(self, name: str, call: Callable[[], Awaitable[Any]], event: str = "") -> Any:
         """What `call` returns, journalled under a name that is unique in this step.
 
-        When the step runs again after a crash, a part that was done is not done again.
+        When the step runs again after a crash, a part that was done is not done again. With
+        `event`, what it returns is a JSON object and is told as a durable event of that name.
+        Several may be under way at once.
+        """
+        ...
+
+    async def reserve(self, estimate: Callable[[], Usage]) -> None:
+        """Ask for leave before a model call that will take about so much; `charge` ends it.
+
+        Where a budget around the step is spent it does not return: the step ends here. Nothing is
+        estimated where there is no budget.
         """
         ...
 

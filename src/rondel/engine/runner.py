@@ -183,10 +183,21 @@ class Runner:
 
     # What contexts ask of the shell
 
-    async def keep_part(self, step: Step, name: str, value: Any, usage: list[Usage]) -> None:
+    @property
+    def inputs(self) -> Mapping[str, Any]:
+        """What the session was started with."""
+        return self.core.inputs
+
+    async def keep_part(
+        self, step: Step, name: str, value: Any, usage: list[Usage], event: str
+    ) -> None:
         """Journal a sub-step of a step under way."""
         if not self.core.ended:
-            await self._journal(ticks.Substepped(self._host.now(), step.number, name, value, usage))
+            now = self._host.now()
+            await self._journal(ticks.Substepped(now, step.number, name, value, usage, event))
+
+    async def reserve(self, step: Step, estimate: Callable[[], Usage]) -> None:
+        """Wait for leave to make a model call."""
 
 
 def _key(command: Command) -> str:

@@ -80,6 +80,8 @@ class Substepped(Tick, frozen=True, tag="sub"):
     name: str
     value: Any
     usage: list[Usage] = []
+    event: str = ""
+    """The name of the event that tells of it, if one does."""
 
 
 class WayOut(Tick, frozen=True, tag="out"):

@@ -141,6 +141,8 @@ class Narrator:
             case ticks.Suspended():
                 yield self._node_state(effect, "suspended")
                 yield self._of_step(effect, "human_input_required", _question(effect.step, tick))
+            case ticks.Substepped() if tick.event:
+                yield self._of_step(effect, tick.event, tick.value)
             case ticks.Answered():
                 face = {"answer": tick.answer, "by": tick.by}
                 yield self._of_step(effect, "human_input_received", face)

@@ -31,6 +31,10 @@ class FakeContext:
     signals: dict[str, Any] = field(default_factory=dict)
     emitted: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     charged: list[Usage] = field(default_factory=list)
+    reserved: list[Usage] = field(default_factory=list)
+    told: list[tuple[str, str]] = field(default_factory=list)
+    session_id: str = "session"
+    inputs: dict[str, Any] = field(default_factory=dict)
 
     @property
     def messages(self) -> Sequence[Message]:
@@ -44,8 +48,12 @@ class FakeContext:
     def data(self) -> dict[str, Any]:
         return merged_data(self.messages)
 
-    async def substep(self, name: str, call: Callable[[], Awaitable[Any]]) -> Any:
+    async def substep(self, name: str, call: Callable[[], Awaitable[Any]], event: str = "") -> Any:
+        self.told.append((name, event))
         return await call()
+
+    async def reserve(self, estimate: Callable[[], Usage]) -> None:
+        self.reserved.append(estimate())
 
     def emit(self, event: str, data: dict[str, Any]) -> None:
         self.emitted.append((event, data))
