@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, SecretStr
 
 from rondel.engine.message import Message
 from rondel.engine.protocols import Usage
@@ -15,11 +15,11 @@ from rondel.engine.protocols import Usage
 class ProviderConfig(BaseModel):
     """What every provider takes; its own options come on top."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
     name: str = ""
     base_url: str | None = None
-    api_key: str | None = Field(default=None, repr=False)
+    api_key: SecretStr | None = None
     params: dict[str, Any] = {}
 
 
@@ -28,12 +28,58 @@ def _unheard(chunk: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool that a model may call; `parameters` is the JSON Schema of its arguments, an object."""
+
+    name: str
+    description: str = ""
+    parameters: dict[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}})
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """What a model wants of a tool; arguments that are no JSON object are `malformed` text."""
+
+    id: str
+    name: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+    malformed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What came of the call of that id."""
+
+    id: str
+    content: str
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One earlier answer to the same question, what came of its calls, and what was said to it.
+
+    `record` is the answer's own, handed back as it was: some models want to see again what only
+    they can read. A turn is JSON through and through, so that a journal can hold it.
+    """
+
+    content: str = ""
+    calls: Sequence[ToolCall] = ()
+    results: Sequence[ToolResult] = ()
+    reply: str = ""
+    record: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """One question to a model: what it is told, and where in the session it is asked.
 
     `index` counts the calls of the node in the session, from 0; `text` and `data` are what the
-    node was given; `emit` takes the answer piece by piece while it comes. A call that is made
-    again, after a crash or for a retry, has the same `idempotency_key`.
+    node was given; `emit` takes the answer piece by piece while it comes, and an empty piece when
+    the answer starts over, so that what came before it is void. A call that is made again, after
+    a crash or for a retry, has the same `idempotency_key`; another call has another. `turns` are
+    the exchanges that followed `messages`. `schema` is the JSON Schema that the answer should
+    have; models that cannot be told so ignore it.
     """
 
     node_id: str
@@ -46,15 +92,28 @@ class Request:
     round: int = 1
     address: str = ""
     emit: Callable[[str], None] = _unheard
+    schema: dict[str, Any] | None = None
+    tools: Sequence[ToolSpec] = ()
+    turns: Sequence[Turn] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the model said, and what it took."""
+    """What the model said, which tools it calls, and what it took.
+
+    `cached_tokens` are those of the input that the provider had already; `usage` counts them too.
+    """
 
     content: str = ""
     data: dict[str, Any] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
+    calls: Sequence[ToolCall] = ()
+    cached_tokens: int = 0
+    record: dict[str, Any] | None = None
+
+    def turn(self, results: Sequence[ToolResult] = (), reply: str = "") -> Turn:
+        """This answer as a past turn of the next request."""
+        return Turn(self.content, self.calls, results, reply, self.record)
 
 
 class Model(Protocol):

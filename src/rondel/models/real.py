@@ -1,9 +1,140 @@
-"""The providers that need a network. Their names are known; the bridge to them comes later."""
+"""The providers that need a network: how each is spoken to, where, and with which key."""
 
 from __future__ import annotations
 
-REAL_PROVIDERS = (
-    *("anthropic", "azure", "bedrock", "cohere", "deepseek", "fireworks", "gemini", "google"),
-    *("grok", "groq", "huggingface", "mistral", "moonshot", "ollama", "openai", "openrouter"),
-    *("qwen", "together", "vertex", "xai", "zhipu"),
+from dataclasses import dataclass
+from typing import Literal
+
+Dialect = Literal["openai", "anthropic", "google"]
+
+
+@dataclass(frozen=True, slots=True)
+class RealProvider:
+    """One provider: the dialect it speaks, its address, and where its key is looked for.
+
+    Without `address` a graph must give a `base_url`. Without `keys` none is needed. `profile` is
+    the library's provider of the same models; `prices` its name in the price table, empty where
+    that has none or nobody sends a bill.
+    """
+
+    name: str
+    dialect: Dialect = "openai"
+    address: str = ""
+    keys: tuple[str, ...] = ()
+    profile: str = ""
+    prices: str = ""
+
+
+PROVIDERS = (
+    RealProvider(
+        "openai",
+        address="https://api.openai.com/v1",
+        keys=("OPENAI_API_KEY",),
+        profile="openai:OpenAIProvider",
+        prices="openai",
+    ),
+    RealProvider(
+        "anthropic",
+        "anthropic",
+        "https://api.anthropic.com",
+        ("ANTHROPIC_API_KEY",),
+        prices="anthropic",
+    ),
+    RealProvider(
+        "google",
+        "google",
+        "https://generativelanguage.googleapis.com",
+        ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+        prices="google",
+    ),
+    RealProvider(
+        "gemini",
+        "google",
+        "https://generativelanguage.googleapis.com",
+        ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+        prices="google",
+    ),
+    RealProvider(
+        "azure", keys=("AZURE_OPENAI_API_KEY",), profile="azure:AzureProvider", prices="azure"
+    ),
+    RealProvider(
+        "deepseek",
+        address="https://api.deepseek.com",
+        keys=("DEEPSEEK_API_KEY",),
+        profile="deepseek:DeepSeekProvider",
+        prices="deepseek",
+    ),
+    RealProvider(
+        "fireworks",
+        address="https://api.fireworks.ai/inference/v1",
+        keys=("FIREWORKS_API_KEY",),
+        profile="fireworks:FireworksProvider",
+        prices="fireworks",
+    ),
+    RealProvider(
+        "grok",
+        address="https://api.x.ai/v1",
+        keys=("XAI_API_KEY", "GROK_API_KEY"),
+        prices="x-ai",
+    ),
+    RealProvider(
+        "groq",
+        address="https://api.groq.com/openai/v1",
+        keys=("GROQ_API_KEY",),
+        prices="groq",
+    ),
+    RealProvider(
+        "mistral",
+        address="https://api.mistral.ai/v1",
+        keys=("MISTRAL_API_KEY",),
+        prices="mistral",
+    ),
+    RealProvider(
+        "moonshot",
+        address="https://api.moonshot.ai/v1",
+        keys=("MOONSHOT_API_KEY", "MOONSHOTAI_API_KEY"),
+        profile="moonshotai:MoonshotAIProvider",
+        prices="moonshotai",
+    ),
+    RealProvider("ollama", address="http://127.0.0.1:11434/v1", profile="ollama:OllamaProvider"),
+    RealProvider(
+        "openrouter",
+        address="https://openrouter.ai/api/v1",
+        keys=("OPENROUTER_API_KEY",),
+        profile="openrouter:OpenRouterProvider",
+        prices="openrouter",
+    ),
+    RealProvider(
+        "qwen",
+        address="https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
+        keys=("DASHSCOPE_API_KEY", "QWEN_API_KEY", "ALIBABA_API_KEY"),
+        profile="alibaba:AlibabaProvider",
+    ),
+    RealProvider(
+        "together",
+        address="https://api.together.xyz/v1",
+        keys=("TOGETHER_API_KEY",),
+        profile="together:TogetherProvider",
+        prices="together",
+    ),
+    RealProvider("vllm", profile="vllm:VLLMProvider"),
+    RealProvider(
+        "xai",
+        address="https://api.x.ai/v1",
+        keys=("XAI_API_KEY", "GROK_API_KEY"),
+        prices="x-ai",
+    ),
+    RealProvider(
+        "zhipu",
+        address="https://open.bigmodel.cn/api/paas/v4",
+        keys=("ZHIPU_API_KEY", "ZAI_API_KEY"),
+        profile="zai:ZaiProvider",
+        prices="zhipuai",
+    ),
 )
+"""All that a graph can name and run."""
+
+UNBRIDGED = ("bedrock", "cohere", "huggingface", "vertex")
+"""Known, so that a graph with them loads; they run on another provider only."""
+
+REAL_PROVIDERS = (*(provider.name for provider in PROVIDERS), *UNBRIDGED)

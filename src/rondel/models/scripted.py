@@ -22,7 +22,8 @@ from rondel.engine.protocols import Condition, Usage
 from rondel.engine.registry import Registry
 from rondel.errors import ModelError
 from rondel.graph.durations import Wait
-from rondel.models.model import Answer, ProviderConfig, Request
+from rondel.graph.promises import Calls, Promise
+from rondel.models.model import Answer, ProviderConfig, Request, ToolCall
 from rondel.models.prices import usd
 
 
@@ -42,13 +43,23 @@ class ScriptedUsage(BaseModel):
     output_tokens: Count = 0
 
 
+class ScriptedCall(BaseModel):
+    """A tool that an answer calls."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(min_length=1)
+    arguments: dict[str, Any] = {}
+
+
 class ScriptedAnswer(BaseModel):
-    """One answer: what it says, how long it takes, in what pieces it comes, or how it fails."""
+    """One answer: what it says, what it calls, how long it takes, in what pieces, how it fails."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     content: str = ""
     data: dict[str, Any] = {}
+    calls: list[ScriptedCall] = []
     usage: ScriptedUsage | None = None
     delay: Wait = 0.0
     chunks: Annotated[int, Field(strict=True, ge=1)] | list[str] = 1
@@ -101,6 +112,32 @@ class ScriptedConfig(ProviderConfig):
     answers: list[Entry] = []
     rules: list[Rule] = []
 
+    @property
+    def script(self) -> list[ScriptedAnswer]:
+        """All that it can answer."""
+        return self.answers or [rule.answer for rule in self.rules]
+
+    def promise(self) -> Promise:
+        """One call, and one of the answers."""
+        taken = [self.usage_of(answer) for answer in self.script]
+        return Promise(
+            routes=False,
+            emits=True,
+            keys=frozenset(key for answer in self.script for key in answer.data),
+            passes=False,
+            free_text=False,
+            says=tuple((answer.data, "".join(answer.pieces)) for answer in self.script),
+            calls=Calls(1, max(usage.tokens for usage in taken), max(each.usd for each in taken)),
+        )
+
+    def usage_of(self, answer: ScriptedAnswer) -> Usage:
+        """What an answer takes."""
+        model = self.name or "scripted"
+        if answer.usage is None:
+            return Usage(model)
+        taken = answer.usage.input_tokens, answer.usage.output_tokens
+        return Usage(model, *taken, usd(self.name, *taken))
+
     @model_validator(mode="after")
     def _has_one_script(self) -> Self:
         if bool(self.answers) == bool(self.rules):
@@ -112,7 +149,7 @@ class ScriptedModel:
     """Says what its script says."""
 
     def __init__(self, config: ScriptedConfig, rules: Sequence[tuple[Condition, ScriptedAnswer]]):
-        self._name = config.name
+        self._usage = config.usage_of
         self._answers = config.answers
         self._rules = rules
 
@@ -122,7 +159,11 @@ class ScriptedModel:
         if scripted.error:
             raise ModelError(scripted.error)
         content = "".join(scripted.pieces)
-        return Answer(content, dict(scripted.data), self._usage(scripted.usage))
+        calls = tuple(
+            ToolCall(f"call_{request.index}_{place}", call.name, dict(call.arguments))
+            for place, call in enumerate(scripted.calls)
+        )
+        return Answer(content, dict(scripted.data), self._usage(scripted), calls)
 
     def _chosen(self, request: Request) -> ScriptedAnswer:
         if self._answers:
@@ -145,13 +186,6 @@ class ScriptedModel:
                 await asyncio.sleep(scripted.delay / len(pieces))
             if piece:
                 request.emit(piece)
-
-    def _usage(self, usage: ScriptedUsage | None) -> Usage:
-        model = self._name or "scripted"
-        if usage is None:
-            return Usage(model)
-        taken = usage.input_tokens, usage.output_tokens
-        return Usage(model, *taken, usd(self._name, *taken))
 
 
 def _condition(registry: Registry, when: str) -> Condition:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rondel.engine.protocols import Usage
 from rondel.engine.registry import Registry
+from rondel.graph.promises import NO_KEYS, Calls, Promise
 from rondel.models.model import Answer, ProviderConfig, Request
 from rondel.models.prices import SIMULATED, usd
 from rondel.models.prose import language_of, sentences, topic_of
@@ -47,6 +48,17 @@ class SimulatedConfig(ProviderConfig):
 
     seed: Annotated[int, Field(strict=True)] | str = 0
     score: ScoreConfig | None = None
+
+    def promise(self) -> Promise:
+        """One call; prose without JSON in it, and a score if one is set."""
+        return Promise(
+            routes=False,
+            emits=True,
+            keys=frozenset({"score"}) if self.score else NO_KEYS,
+            passes=False,
+            free_text=False,
+            calls=Calls(1, None, None),
+        )
 
 
 class SimulatedModel:

@@ -118,3 +118,15 @@ def test_a_wrong_script_is_refused(config: dict[str, Any], says: str) -> None:
     with pytest.raises(ValidationError) as caught:
         model("scripted", **config)
     assert says in str(caught.value)
+
+
+def test_an_answer_may_call_tools() -> None:
+    calls = [{"name": "weather", "arguments": {"town": "Bern"}}, {"name": "clock"}]
+    asked = model("scripted", answers=[{"calls": calls}, "Sunny."])
+    first = ask(asked, index=0)
+    assert [(call.name, call.arguments) for call in first.calls] == [
+        ("weather", {"town": "Bern"}),
+        ("clock", {}),
+    ]
+    assert len({call.id for call in first.calls}) == 2
+    assert ask(asked, index=1).calls == ()

@@ -1,0 +1,90 @@
+"""Connections to providers, kept for as long as their event loop lives."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable
+from typing import Any
+
+import httpx2
+from pydantic_ai.models import Model, create_async_httpx2_client
+
+from rondel.models.redaction import public_url
+
+CONNECT_TIMEOUT = 10.0
+"""Seconds within which an address must take a connection."""
+
+
+class PublicAddresses(logging.Filter):
+    """The HTTP library logs every address it asks; user, password and query do not show."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if isinstance(record.args, tuple):
+            record.args = tuple(
+                public_url(str(value)) if isinstance(value, httpx2.URL) else value
+                for value in record.args
+            )
+        return True
+
+
+logging.getLogger("httpx2").addFilter(PublicAddresses())
+
+
+class Connections:
+    """The HTTP clients and library models of one event loop; they die with it.
+
+    How many connections there are is the limiters' business.
+    """
+
+    def __init__(self) -> None:
+        self._clients: dict[float, httpx2.AsyncClient] = {}
+        self._models: dict[object, Model[Any]] = {}
+
+    def client(self, timeout: float) -> httpx2.AsyncClient:
+        """The client that waits so long for a sign of life."""
+        if timeout not in self._clients:
+            phases = httpx2.Timeout(timeout, connect=min(timeout, CONNECT_TIMEOUT))
+            limits = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
+            self._clients[timeout] = create_async_httpx2_client(timeout=phases, limits=limits)
+        return self._clients[timeout]
+
+    def model(self, owner: object, make: Callable[[Connections], Model[Any]]) -> Model[Any]:
+        """The owner's model, made on its first call in this loop."""
+        if owner not in self._models:
+            self._models[owner] = make(self)
+        return self._models[owner]
+
+    async def close(self) -> None:
+        """Close all connections."""
+        self._models.clear()
+        clients, self._clients = self._clients, {}
+        for client in clients.values():
+            await client.aclose()
+
+
+_of_loop: dict[asyncio.AbstractEventLoop, tuple[Connections, AsyncGenerator[None, None]]] = {}
+
+
+async def connections() -> Connections:
+    """Those of the running event loop."""
+    loop = asyncio.get_running_loop()
+    if loop not in _of_loop:
+        for gone in [known for known in _of_loop if known.is_closed()]:
+            del _of_loop[gone]
+        made = Connections()
+        lifetime = _lifetime(loop, made)
+        _of_loop[loop] = made, lifetime
+        await anext(lifetime)
+    return _of_loop[loop][0]
+
+
+async def _lifetime(
+    loop: asyncio.AbstractEventLoop, made: Connections
+) -> AsyncGenerator[None, None]:
+    """Ends when the event loop shuts its asynchronous generators down, the last thing it does."""
+    try:
+        yield
+    finally:
+        _of_loop.pop(loop, None)
+        await made.close()

@@ -1,0 +1,125 @@
+"""A request in the library's words, and its response in ours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic_ai.messages import (
+    InstructionPart,
+    ModelMessage,
+    ModelMessagesTypeAdapter,
+    ModelRequest,
+    ModelRequestPart,
+    ModelResponse,
+    ModelResponsePart,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+from pydantic_ai.models import ModelRequestParameters
+from pydantic_ai.output import OutputObjectDefinition
+from pydantic_ai.profiles import ModelProfile
+from pydantic_ai.tools import ToolDefinition
+
+from rondel.engine.message import Message
+from rondel.models.model import Request, ToolCall, ToolResult, Turn
+
+OPENING = "Begin."
+"""What a model is told that was given nothing: providers want at least one message."""
+
+
+def messages_of(request: Request) -> list[ModelMessage]:
+    """All that the model is to know of the conversation, oldest first."""
+    history: list[ModelMessage] = []
+    last = len(request.messages) - 1
+    for place, message in enumerate(request.messages):
+        own = _is_own(message, request) and place > 0 and (place < last or bool(request.turns))
+        _add(history, TextPart(message.readable) if own else UserPromptPart(message.readable))
+    if not history:
+        _add(history, UserPromptPart(OPENING))
+    for turn in request.turns:
+        history.append(_response_of(turn))
+        names = {call.id: call.name for call in turn.calls}
+        for result in turn.results:
+            _add(history, _return_of(result, names.get(result.id, "")))
+        if turn.reply:
+            _add(history, UserPromptPart(turn.reply))
+    return history
+
+
+def _is_own(message: Message, request: Request) -> bool:
+    """What a node said itself is the assistant's; whatever others told it is the user's."""
+    return message.role == "assistant" and message.source == request.node_id
+
+
+def _add(history: list[ModelMessage], part: ModelRequestPart | TextPart) -> None:
+    if isinstance(part, TextPart):
+        history.append(ModelResponse([part]))
+    elif history and isinstance(history[-1], ModelRequest):
+        history[-1].parts = [*history[-1].parts, part]
+    else:
+        history.append(ModelRequest([part]))
+
+
+def _response_of(turn: Turn) -> ModelMessage:
+    if turn.record is not None:
+        return ModelMessagesTypeAdapter.validate_python([turn.record])[0]
+    parts: list[ModelResponsePart] = [TextPart(turn.content)] if turn.content else []
+    parts += [
+        ToolCallPart(call.name, call.malformed or call.arguments, call.id) for call in turn.calls
+    ]
+    return ModelResponse(parts)
+
+
+def _return_of(result: ToolResult, tool: str) -> ToolReturnPart:
+    if result.failed:
+        return ToolReturnPart(tool, result.content, result.id, outcome="failed")
+    return ToolReturnPart(tool, result.content, result.id)
+
+
+def parameters_of(request: Request, profile: ModelProfile) -> ModelRequestParameters:
+    """Role, tools and the shape of the answer; the schema is part of the role where need be."""
+    system = [InstructionPart(content=request.system)] if request.system else []
+    tools = [
+        ToolDefinition(
+            name=tool.name,
+            parameters_json_schema=tool.parameters,
+            description=tool.description or None,
+        )
+        for tool in request.tools
+    ]
+    if request.schema is None:
+        return ModelRequestParameters(function_tools=tools, instruction_parts=system)
+    native = profile.get("supports_json_schema_output", False)
+    return ModelRequestParameters(
+        function_tools=tools,
+        instruction_parts=system,
+        output_mode="native" if native else "prompted",
+        output_object=OutputObjectDefinition(request.schema, name="answer"),
+    )
+
+
+def text_of(response: ModelResponse) -> str:
+    """What the model said, without what it thought."""
+    return "".join(part.content for part in response.parts if isinstance(part, TextPart))
+
+
+def calls_of(response: ModelResponse) -> Sequence[ToolCall]:
+    """The tools that the model calls."""
+    return tuple(_call_of(part) for part in response.parts if isinstance(part, ToolCallPart))
+
+
+def _call_of(part: ToolCallPart) -> ToolCall:
+    try:
+        arguments = part.args_as_dict(raise_if_invalid=True)
+    except (ValueError, AssertionError):
+        return ToolCall(part.tool_call_id, part.tool_name, malformed=str(part.args))
+    return ToolCall(part.tool_call_id, part.tool_name, arguments)
+
+
+def record_of(response: ModelResponse) -> dict[str, Any]:
+    """The response as JSON, with what only its provider can read."""
+    record: dict[str, Any] = ModelMessagesTypeAdapter.dump_python([response], mode="json")[0]
+    return record

@@ -1,0 +1,63 @@
+"""Where a real model is reached, and with what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from rondel.models.params import Params
+from rondel.models.real import RealProvider
+from rondel.models.redaction import Redaction, public_url, secrets_in_url
+
+
+@dataclass(frozen=True, eq=False)
+class Endpoint:
+    """One model at one address; the key does not show."""
+
+    provider: RealProvider
+    model: str
+    address: str = field(repr=False)
+    key: str | None = field(default=None, repr=False)
+    params: Params = field(default_factory=Params)
+    stream: bool = True
+
+    @property
+    def public_address(self) -> str:
+        """The address as it may be shown."""
+        return public_url(self.address)
+
+    @property
+    def is_own_address(self) -> bool:
+        """Whether this is where the provider is at home."""
+        return not self.provider.address or host_of(self.address) == host_of(self.provider.address)
+
+    @cached_property
+    def redaction(self) -> Redaction:
+        """What hides the key and everything else that may be secret."""
+        headers = (value.get_secret_value() for value in self.params.extra_headers.values())
+        return Redaction([self.key or "", *secrets_in_url(self.address), *headers])
+
+
+def host_of(url: str) -> str:
+    """The host of an address."""
+    return urlsplit(url).hostname or ""
+
+
+def is_loopback(url: str) -> bool:
+    """Whether the address is of this machine."""
+    host = host_of(url)
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def is_local(url: str) -> bool:
+    """Whether the address is of this machine or of a private network: nobody sends a bill."""
+    host = host_of(url)
+    try:
+        return ip_address(host).is_private
+    except ValueError:
+        return "." not in host or host.endswith((".local", ".localhost", ".internal", ".lan"))

@@ -1,0 +1,124 @@
+"""Why a call failed: what the library raises, as one line and whether asking again may help."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import httpx2
+from pydantic_ai.exceptions import (
+    ContentFilterError,
+    ModelAPIError,
+    ModelAuthenticationError,
+    ModelConnectionError,
+    ModelHTTPError,
+    ModelNotFoundError,
+    ModelQuotaExceededError,
+    ModelRateLimitError,
+    ModelRequestRejectedError,
+    ModelTimeoutError,
+    UnexpectedModelBehavior,
+    UserError,
+)
+
+from rondel.models.endpoint import Endpoint
+from rondel.models.failure import Failure
+
+RETRIED = frozenset({408, 409, 425, 429})
+"""Statuses below 500 that may go away by themselves."""
+
+LONGEST_MESSAGE = 200
+
+
+def failure_of(error: Exception, asked: Endpoint) -> Failure | None:
+    """What to say of an error and to do about it; None if it is not the provider's."""
+    match error:
+        case ModelHTTPError():
+            return _refusal(error, asked)
+        case ModelTimeoutError() | httpx2.TimeoutException():
+            return Failure(
+                f"{asked.provider.name} at {asked.public_address} was silent for "
+                f"{asked.params.timeout:g} s",
+                "raise params.timeout, or check base_url and the network",
+            )
+        case ModelConnectionError() | httpx2.TransportError() | httpx2.StreamError():
+            return Failure(
+                f"the connection to {asked.provider.name} at {asked.public_address} failed "
+                f"({_said(_root(error))})",
+                "check base_url and the network",
+            )
+        case ContentFilterError() | ModelRequestRejectedError():
+            return _rejection(error, asked)
+        case ModelAPIError() | UnexpectedModelBehavior():
+            return Failure(
+                f"{asked.provider.name} sent an answer that cannot be read ({_said(error)})",
+                "check that base_url is the address of such a provider",
+                retry_after=getattr(error, "retry_after", None),
+            )
+        case UserError():
+            return Failure(
+                f"{asked.provider.name} cannot ask {asked.model!r} that way ({_said(error)})",
+                "check params, tools and output_schema",
+                lasting=True,
+            )
+    return None
+
+
+def _refusal(error: ModelHTTPError, asked: Endpoint) -> Failure:
+    said = f"status {error.status_code}: {_said(error)}"
+    match error:
+        case ModelQuotaExceededError():
+            what = f"{asked.provider.name} says that the account is out of quota ({said})"
+            return Failure(what, "check its plan, or set another provider", lasting=True)
+        case ModelAuthenticationError():
+            what = f"{asked.provider.name} refused the key ({said})"
+            return Failure(what, _keys(asked), lasting=True)
+        case ModelNotFoundError():
+            what = f"{asked.provider.name} does not know the model {asked.model!r} ({said})"
+            return Failure(what, "check name and base_url", lasting=True)
+        case ModelRateLimitError():
+            what = f"{asked.provider.name} takes no more calls for now ({said})"
+            remedy = "lower max_concurrency or set requests_per_minute"
+            return Failure(what, remedy, retry_after=error.retry_after)
+    if error.status_code in (401, 403):
+        what = f"{asked.provider.name} refused the key ({said})"
+        return Failure(what, _keys(asked), lasting=True)
+    again = error.status_code in RETRIED or error.status_code >= 500
+    if not again or error.provider_retry_hint is False:
+        what = f"{asked.provider.name} refused the call to {asked.model!r} ({said})"
+        return Failure(what, "check name, params and the input's length", lasting=True)
+    what = f"{asked.provider.name} failed ({said})"
+    return Failure(what, "try again later", retry_after=error.retry_after)
+
+
+def _rejection(error: Exception, asked: Endpoint) -> Failure:
+    what = f"{asked.provider.name} refused the call to {asked.model!r} ({_said(error)})"
+    return Failure(what, "change the input or the role", lasting=True)
+
+
+def _keys(asked: Endpoint) -> str:
+    return " or ".join(("check api_key", *asked.provider.keys))
+
+
+def _root(error: BaseException) -> BaseException:
+    """The error below the library's, which says what happened on the wire."""
+    while error.__cause__ is not None and str(error.__cause__):
+        error = error.__cause__
+    return error
+
+
+def _said(error: BaseException) -> str:
+    """The provider's own words, shortened to a line."""
+    text = _message(getattr(error, "body", None)) or getattr(error, "message", "") or str(error)
+    text = " ".join(str(text).split()) or type(error).__name__
+    return text if len(text) <= LONGEST_MESSAGE else text[: LONGEST_MESSAGE - 1] + "…"
+
+
+def _message(body: Any) -> str:
+    """The message in an error's body, wherever the provider puts it."""
+    if isinstance(body, Mapping):
+        for key in ("message", "error", "detail"):
+            if key in body and (text := _message(body[key])):
+                return text
+        return ""
+    return body if isinstance(body, str) else ""

@@ -1,0 +1,118 @@
+"""How many calls a provider gets at once and per minute, from all sessions of this process."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from threading import Lock
+
+MINUTE = 60.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Waiter:
+    """Somebody in the queue, in whichever event loop: it may go when fewer than `most` are in."""
+
+    most: int
+    loop: asyncio.AbstractEventLoop
+    turn: asyncio.Future[None]
+
+
+class Limiter:
+    """First come, first served; it may be shared by event loops in several threads."""
+
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._clock = clock
+        self._sleep = sleep
+        self._lock = Lock()
+        self._inside = 0
+        self._queue: deque[_Waiter] = deque()
+        self._starts: deque[float] = deque()
+
+    @asynccontextmanager
+    async def slot(self, most: int, per_minute: int | None) -> AsyncIterator[None]:
+        """Wait until fewer than `most` are inside and the minute has room, then be inside."""
+        await self._enter(most)
+        try:
+            if per_minute is not None:
+                await self._pace(per_minute)
+            yield
+        finally:
+            self._leave()
+
+    async def _enter(self, most: int) -> None:
+        with self._lock:
+            if not self._queue and self._inside < most:
+                self._inside += 1
+                return
+            loop = asyncio.get_running_loop()
+            waiter = _Waiter(most, loop, loop.create_future())
+            self._queue.append(waiter)
+        try:
+            await waiter.turn
+        except asyncio.CancelledError:
+            self._withdraw(waiter)
+            raise
+
+    def _withdraw(self, waiter: _Waiter) -> None:
+        with self._lock:
+            if waiter in self._queue:
+                self._queue.remove(waiter)
+                self._admit()
+                return
+        self._leave()  # it was let in and does not come
+
+    def _leave(self) -> None:
+        with self._lock:
+            self._inside -= 1
+            self._admit()
+
+    def _admit(self) -> None:
+        """Let in whoever is first, as long as there is room; the lock is held."""
+        while self._queue and self._inside < self._queue[0].most:
+            waiter = self._queue.popleft()
+            if waiter.loop.is_closed():
+                continue
+            self._inside += 1
+            waiter.loop.call_soon_threadsafe(_go, waiter.turn)
+
+    async def _pace(self, per_minute: int) -> None:
+        """Take the next start that leaves no more than `per_minute` of them in any minute."""
+        with self._lock:
+            now = self._clock()
+            while self._starts and self._starts[0] <= now - MINUTE:
+                self._starts.popleft()
+            start = now
+            if len(self._starts) >= per_minute:
+                start = max(now, self._starts[-per_minute] + MINUTE)
+            self._starts.append(start)
+        if start > now:
+            try:
+                await self._sleep(start - now)
+            except asyncio.CancelledError:
+                with self._lock:
+                    self._starts.remove(start)
+                raise
+
+
+def _go(turn: asyncio.Future[None]) -> None:
+    if not turn.done():
+        turn.set_result(None)
+
+
+_limiters: dict[tuple[str, str], Limiter] = {}
+_making = Lock()
+
+
+def limiter_of(provider: str, address: str) -> Limiter:
+    """The one limiter of that provider at that address in this process."""
+    with _making:
+        return _limiters.setdefault((provider, address), Limiter())

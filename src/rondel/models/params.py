@@ -1,0 +1,75 @@
+"""The `params` of a real model: what is the same everywhere, and what only its provider knows."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+from rondel.graph.durations import Duration
+from rondel.models.real import Dialect
+
+READ_TIMEOUT = 300.0
+"""Seconds without a sign of life after which a call has failed."""
+
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Count = Annotated[int, Field(strict=True, ge=1)]
+
+UNKNOWN: dict[Dialect, frozenset[str]] = {
+    "openai": frozenset(),
+    "anthropic": frozenset({"seed", "presence_penalty", "frequency_penalty", "logit_bias"}),
+    "google": frozenset({"logit_bias", "parallel_tool_calls", "extra_body"}),
+}
+"""What a dialect has no word for."""
+
+CLOSED: frozenset[Dialect] = frozenset({"google"})
+"""Dialects whose library sends nothing that it does not know."""
+
+
+class Params(BaseModel):
+    """What a call is told about sampling and limits; other names go to the provider as they are.
+
+    `timeout` is how long the model may be silent, before its first word and between any two.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True, hide_input_in_errors=True)
+
+    temperature: Annotated[Number, Field(ge=0)] | None = None
+    top_p: Annotated[Number, Field(ge=0, le=1)] | None = None
+    top_k: Count | None = None
+    max_tokens: Count | None = None
+    seed: Annotated[int, Field(strict=True)] | None = None
+    stop: str | list[str] | None = None
+    presence_penalty: Number | None = None
+    frequency_penalty: Number | None = None
+    logit_bias: dict[str, int] | None = None
+    parallel_tool_calls: bool | None = None
+    timeout: Duration = READ_TIMEOUT
+    extra_headers: dict[str, SecretStr] = {}
+    extra_body: dict[str, Any] = {}
+
+    def refused_by(self, dialect: Dialect) -> list[str]:
+        """The names that cannot be passed on."""
+        given = self.model_fields_set & UNKNOWN[dialect]
+        if dialect in CLOSED:
+            given |= (self.model_extra or {}).keys()
+        return sorted(given)
+
+    def settings(self, dialect: Dialect) -> dict[str, Any]:
+        """The same as the library's model settings; retries are not its business."""
+        body = {**(self.model_extra or {}), **self.extra_body}
+        settings: dict[str, Any] = {"max_retries": 0}
+        for name in Params.model_fields.keys() - {"stop", "timeout", "extra_headers", "extra_body"}:
+            if (value := getattr(self, name)) is not None:
+                settings[name] = value
+        if self.stop is not None:
+            settings["stop_sequences"] = [self.stop] if isinstance(self.stop, str) else self.stop
+        if dialect == "openai" and "top_k" in settings:
+            body.setdefault("top_k", settings.pop("top_k"))
+        if body:
+            settings["extra_body"] = body
+        if self.extra_headers:
+            settings["extra_headers"] = {
+                name: value.get_secret_value() for name, value in self.extra_headers.items()
+            }
+        return settings
