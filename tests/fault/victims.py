@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections.abc import Callable
 from typing import Any
 
 from rondel import Emit, Graph, Message
+from rondel.models.model import Answer, Request
+from rondel.nodes.asking import Asker
+from rondel.nodes.debate import DebateProcessor
+from rondel.nodes.vote import VoteProcessor
+from rondel.sessions.registry import default_registry
 
 Mark = Callable[[str], None]
 
@@ -117,9 +123,62 @@ def sub_steps(mark: Mark) -> Graph:
     return graph
 
 
+class Speaker:
+    """A model that leaves a mark for every call it gets, and agrees in the third round."""
+
+    def __init__(self, mark: Mark) -> None:
+        self._mark = mark
+
+    async def answer(self, request: Request) -> Answer:
+        part = request.idempotency_key.partition(":")[2]
+        self._mark(part)
+        await asyncio.sleep(0)
+        decision = "yes" if request.index else "no"
+        text = "I agree" if request.round == 3 else f"{part} is call {request.index}"
+        return Answer(f"{text} {json.dumps({'decision': decision})}")
+
+
+def debate(mark: Mark) -> Graph:
+    """Three rounds, two agents, consensus in the last; each turn is a durable part."""
+    graph = Graph("debate")
+    config = default_registry().config_model("node", "debate")(
+        agents={"A": {}, "B": {}},
+        agent_pairs=[["A", "B"], ["B", "A"]],
+        max_rounds=5,
+        exit_condition="consensus",
+    )
+    speakers = {name: Asker(Speaker(mark)) for name in config.agents}
+    graph.add("talk", DebateProcessor(config, speakers, "judge"))
+    return graph
+
+
+def vote(mark: Mark) -> Graph:
+    """Three voters at once, who all change their minds in the second round."""
+    graph = Graph("vote")
+    config = default_registry().config_model("node", "vote")(agents={"A": {}, "B": {}, "C": {}})
+
+    @graph.node
+    def writer(inp: Any) -> str:
+        mark(inp.address)
+        return f"draft {inp.round}"
+
+    @graph.node
+    def done(inp: Any) -> str:
+        mark(inp.address)
+        return inp.text
+
+    graph.add("panel", VoteProcessor(config, {name: Asker(Speaker(mark)) for name in "ABC"}))
+    graph.edge("writer", "panel")
+    graph.edge("panel", "done", label="pass")
+    graph.edge("panel", "writer", label="reject")
+    return graph
+
+
 VICTIMS = {
     "nested_loops": nested_loops,
     "fan_out": fan_out,
     "human_wait": human_wait,
     "sub_steps": sub_steps,
+    "debate": debate,
+    "vote": vote,
 }

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Self
 
-import msgspec
 from pydantic import (
     ConfigDict,
     SkipValidation,
@@ -20,8 +17,10 @@ from rondel.engine.protocols import Context, Emit
 from rondel.engine.registry import Registry
 from rondel.errors import CallError
 from rondel.graph.names import Names
-from rondel.models.model import Model, ProviderConfig, Request
+from rondel.models.model import ProviderConfig, Request
+from rondel.models.prices import SIMULATED
 from rondel.models.real import REAL_PROVIDERS
+from rondel.nodes.asking import Asker, InputMode, output_limit
 
 
 class AgentConfig(ProviderConfig):
@@ -37,7 +36,7 @@ class AgentConfig(ProviderConfig):
 
     provider: str = "simulated"
     role: str = ""
-    input_mode: Literal["messages", "prompt"] = "messages"
+    input_mode: InputMode = "messages"
 
     @property
     def options(self) -> ProviderConfig:
@@ -76,55 +75,40 @@ class AgentConfig(ProviderConfig):
 class AgentProcessor:
     """Asks the model and emits its answer; the node's state is the number of calls so far."""
 
-    def __init__(self, config: AgentConfig, model: Model) -> None:
-        self._config = config
-        self._model = model
+    def __init__(self, asker: Asker) -> None:
+        self._asker = asker
 
     async def process(self, ctx: Context) -> Emit:
-        index = (ctx.state or 0) + ctx.attempt - 1
-        started = time.monotonic()
-        answer = await self._model.answer(self._request(ctx, index))
-        duration = time.monotonic() - started
-        ctx.charge(msgspec.structs.replace(answer.usage, duration=duration))
-        return Emit((Message(answer.content, answer.data),), index + 1)
-
-    def _request(self, ctx: Context, index: int) -> Request:
-        def emit(chunk: str) -> None:
-            ctx.emit("token_stream", {"chunk": chunk, "agent": ctx.node_id})
-
-        messages = [message for message in ctx.messages if not message.empty]
-        return Request(
+        index = (ctx.state or 0) + ctx.offset + ctx.attempt - 1
+        request = Request(
             node_id=ctx.node_id,
-            messages=messages if self._config.input_mode == "messages" else as_prompt(messages),
-            system=self._config.role,
+            messages=ctx.messages,
             idempotency_key=ctx.idempotency_key,
             text=ctx.text,
             data=ctx.data,
             index=index,
             round=ctx.round,
             address=ctx.address,
-            emit=emit,
         )
+        answer = await self._asker.ask(ctx, request, ctx.node_id)
+        return Emit((Message(answer.content, answer.data),), index + 1)
 
 
-def as_prompt(messages: Sequence[Message]) -> list[Message]:
-    """All messages as one of the user's; several are headed by where they come from."""
-    if len(messages) == 1:
-        return [Message(messages[0].readable, role="user")]
-    parts = (
-        f"=== {message.source} ({message.role}) ===\n{message.readable}" for message in messages
-    )
-    return [Message("\n\n".join(parts), role="user")]
-
-
-def _build(config: AgentConfig, registry: Registry) -> AgentProcessor:
+def asker_of(config: AgentConfig, registry: Registry) -> Asker:
+    """The model that a config sets, ready to be asked."""
     if config.provider not in registry.names("provider"):
         available = " and ".join(registry.names("provider"))
         raise CallError(
             f"the provider {config.provider!r} is not part of this version, which has {available}; "
             "run with --provider simulated, or set another provider in the graph"
         )
-    return AgentProcessor(config, registry.build("provider", config.provider, config.options))
+    return Asker(
+        model=registry.build("provider", config.provider, config.options),
+        role=config.role,
+        input_mode=config.input_mode,
+        priced_as=config.name or (SIMULATED if config.provider == SIMULATED else ""),
+        max_tokens=output_limit(config.params),
+    )
 
 
 def config_for(registry: Registry) -> type[AgentConfig]:
@@ -151,4 +135,8 @@ def _declared(registry: Registry) -> dict[str, Any]:
 
 def register(registry: Registry) -> None:
     """Add `agent`."""
-    registry.node("agent", config_for(registry), _build)
+    registry.node(
+        "agent",
+        config_for(registry),
+        lambda config, registry: AgentProcessor(asker_of(config, registry)),
+    )

@@ -24,6 +24,7 @@ class FakeContext:
     address: str = "node[1]"
     idempotency_key: str = "session/node#1"
     attempt: int = 1
+    offset: int = 0
     rng: Random = field(default_factory=lambda: Random(1))
     now: float = 1_700_000_000.5
     active_time: float = 0.0

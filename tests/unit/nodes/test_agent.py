@@ -124,9 +124,9 @@ def test_without_a_provider_it_is_simulated() -> None:
 SEED = {"provider": "openai", "name": "gpt-4o", "role": "根据用户反馈改进文章"}
 
 
-def test_a_real_provider_loads_and_says_what_to_do_when_built() -> None:
-    with pytest.raises(CallError, match=r"'openai' is not part of this version.*simulated"):
-        built("agent", **SEED, base_url="https://example.org", api_key="secret")
+def test_a_provider_that_is_not_there_yet_loads_and_says_what_to_do_when_built() -> None:
+    with pytest.raises(CallError, match=r"'bedrock' is not part of this version.*simulated"):
+        built("agent", provider="bedrock", base_url="https://example.org", api_key="secret")
 
 
 def test_another_provider_can_take_over() -> None:
@@ -155,7 +155,7 @@ def test_a_key_does_not_show() -> None:
         ({"provider": "scriptd"}, "provider: there is no provider 'scriptd'"),
         ({"provider": "scripted"}, ": a scripted model needs either answers or rules"),
         ({"provider": "scripted", "answers": [{"txt": 1}]}, "answers.0.txt: "),
-        ({"provider": "openai", "answers": ["a"]}, "answers: "),
+        ({"provider": "openai", "name": "gpt-4o", "answers": ["a"]}, "answers: "),
         ({"score": {"strat": 1}}, "score.strat: "),
         ({"input_mode": "chat"}, "input_mode: "),
         (

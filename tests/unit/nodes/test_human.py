@@ -58,7 +58,7 @@ def test_anything_else_is_asked_for_again(answer: str) -> None:
 
 @pytest.mark.parametrize(
     "config",
-    [{"actions": ["a", "A "]}, {"actions": [" "]}, {"actions": "approve"}, {"timeout": 5}],
+    [{"actions": ["a", "A "]}, {"actions": [" "]}, {"actions": "approve"}, {"timeout": 0}],
 )
 def test_a_wrong_config_is_refused(config: dict[str, Any]) -> None:
     assert problems("human", config)

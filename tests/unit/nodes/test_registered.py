@@ -6,10 +6,15 @@ from rondel.engine.protocols import Processor, Router
 from tests.unit.nodes.running import registry_with
 
 TYPES = (
-    *("agent", "function", "human", "literal"),
-    *("loop", "loop_counter", "loop_timer", "passthrough"),
+    *("agent", "debate", "function", "human", "literal"),
+    *("loop", "loop_counter", "loop_timer", "memory", "passthrough", "vote"),
 )
-CONFIGS = {"literal": {"content": "hello"}, "function": {"name": "f"}}
+CONFIGS = {
+    "literal": {"content": "hello"},
+    "function": {"name": "f"},
+    "debate": {"agents": {"A": {}, "B": {}}, "agent_pairs": [["A", "B"]]},
+    "vote": {"agents": {"A": {}}},
+}
 
 
 def test_every_node_type_is_registered() -> None:
@@ -25,7 +30,7 @@ def test_a_node_type_has_a_frozen_config_a_schema_and_a_processor(type: str) -> 
     assert model.model_config["frozen"]
     assert model.model_json_schema()["additionalProperties"] is False
     assert isinstance(processor, Processor)
-    assert isinstance(processor, Router) is (type == "loop")
+    assert isinstance(processor, Router) is (type in ("loop", "vote"))
 
 
 @pytest.mark.parametrize("type", TYPES)

@@ -1,0 +1,87 @@
+"""Where the agents of a graph are: nodes of their own, and inside nodes that ask several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, cast
+
+from pydantic import BaseModel
+
+from rondel.graph.paths import Path
+from rondel.graph.spec import NodeSpec
+from rondel.nodes.agent import AgentConfig
+
+AGENT = "agent"
+EACH = "*"
+PLACES: dict[str, tuple[Path, ...]] = {
+    AGENT: ((),),
+    "debate": (("agents", EACH), ("consensus", "agent")),
+    "vote": (("agents", EACH),),
+}
+"""The paths of agent configs in the config of each node type that has some."""
+
+
+def configs_in_document(body: Any) -> Iterator[dict[str, Any]]:
+    """The config of every agent of a graph's body as it is written, inline graphs included."""
+    nodes = body.get("nodes") if isinstance(body, dict) else None
+    for node in nodes if isinstance(nodes, list) else ():
+        if not isinstance(node, dict):
+            continue
+        if node.get("config") is None and node.get("type") == AGENT:
+            node["config"] = {}
+        config = node.get("config")
+        if not isinstance(config, dict):
+            continue
+        for place in PLACES.get(str(node.get("type")), ()):
+            yield from (each for each in _at(config, place) if isinstance(each, dict))
+        for key in ("graph", "config"):
+            yield from configs_in_document(config.get(key))
+
+
+def configs_of(node: NodeSpec) -> list[AgentConfig]:
+    """The agents of a node."""
+    places = PLACES.get(node.type, ())
+    return [
+        each
+        for place in places
+        for each in _at(node.config, place)
+        if isinstance(each, AgentConfig)
+    ]
+
+
+def with_provider(node: NodeSpec, provider: str) -> NodeSpec:
+    """The node with all its agents on another provider."""
+    config = node.config
+    for place in PLACES.get(node.type, ()):
+        config = _replaced(config, place, provider)
+    return node if config is node.config else replace(node, config=config)
+
+
+def _at(value: Any, path: Path) -> Iterator[Any]:
+    if not path:
+        yield value
+    elif path[0] == EACH:
+        for each in value.values() if isinstance(value, dict) else ():
+            yield from _at(each, path[1:])
+    elif isinstance(value, dict):
+        yield from _at(value.get(path[0]), path[1:])
+    else:
+        yield from _at(getattr(value, str(path[0]), None), path[1:])
+
+
+def _replaced(value: Any, path: Path, provider: str) -> Any:
+    """The value with the agents at a path on another provider; itself if nothing changes."""
+    if not path:
+        other = isinstance(value, AgentConfig) and value.provider != provider
+        return value.with_provider(provider) if other else value
+    if path[0] == EACH:
+        agents = cast(dict[str, Any], value)
+        changed = {name: _replaced(each, path[1:], provider) for name, each in agents.items()}
+        return changed if any(changed[name] is not agents[name] for name in agents) else value
+    field = str(path[0])
+    inner = getattr(value, field)
+    changed_inner = _replaced(inner, path[1:], provider)
+    if changed_inner is inner:
+        return value
+    return cast(BaseModel, value).model_copy(update={field: changed_inner})

@@ -1,0 +1,228 @@
+"""The node type `vote`: agents are asked side by side, and the ballots decide."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
+
+from rondel.engine.message import Message
+from rondel.engine.protocols import Context, Emit, Exit
+from rondel.engine.registry import Registry
+from rondel.graph.json_in_text import objects_in
+from rondel.models.model import Answer
+from rondel.nodes import agent
+from rondel.nodes.agent import AgentConfig
+from rondel.nodes.asking import Asker
+from rondel.nodes.loop import number
+from rondel.nodes.panel import AgentName, Hearing, topic_of
+from rondel.nodes.vote_prompts import Ballot, Prompts, VoteType
+
+YES_FROM = 6
+"""The lowest score that stands for yes where a ballot has a score and no decision."""
+
+SLACK = 1e-9
+"""What a ratio may fall short of the threshold: 2 of 3 reach a threshold of 0.6666666667."""
+
+_SUFFIX = re.compile(r"( again| malformed| failed \d+)+$")
+"""What the journal adds to a ballot's name."""
+
+BALLOT_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "decision": {"type": "string", "enum": ["yes", "no", "abstain"]},
+        "score": {"type": ["number", "null"]},
+        "reasoning": {"type": "string"},
+    },
+    "required": ["decision", "score", "reasoning"],
+    "additionalProperties": False,
+}
+
+
+class VoteConfig(BaseModel):
+    """Who votes, how many of those who do not abstain must say yes, and what a ballot holds.
+
+    It is used through `config_for(registry)`, which knows the providers.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    agents: dict[AgentName, AgentConfig] = Field(
+        min_length=1, description="The voters: a name, and the config of an agent."
+    )
+    threshold: Annotated[float, Field(strict=True, ge=0.5, le=1)] = 0.5
+    vote_type: VoteType = "yes_no"
+
+    @model_validator(mode="after")
+    def _ballots_can_be_told_apart(self) -> Self:
+        for name in self.agents:
+            base = _SUFFIX.sub("", name)
+            if base != name and base in self.agents:
+                raise ValueError(
+                    f"the agents {base!r} and {name!r} are too alike: their ballots would be "
+                    "journalled under the same name; give one of them another name"
+                )
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """The ballots, counted."""
+
+    ballots: Sequence[Ballot]
+    threshold: float
+
+    def count(self, decision: str) -> int:
+        """How many decided so."""
+        return sum(ballot["decision"] == decision for ballot in self.ballots)
+
+    @property
+    def ratio(self) -> float | None:
+        """The share of yes among those who did not abstain; None if everybody did."""
+        yes, no = self.count("yes"), self.count("no")
+        return yes / (yes + no) if yes + no else None
+
+    @property
+    def passed(self) -> bool:
+        """Whether the share of yes reaches the threshold; without a vote cast it does not."""
+        ratio = self.ratio
+        return ratio is not None and ratio + SLACK >= self.threshold
+
+
+class VoteProcessor:
+    """Asks all agents at once, counts, and says which way to go.
+
+    The node's state is how often each agent was called in the session.
+    """
+
+    def __init__(self, config: VoteConfig, agents: Mapping[str, Asker]) -> None:
+        self._config = config
+        self._agents = agents
+
+    async def process(self, ctx: Context) -> Emit:
+        prompts = Prompts.on(topic_of(ctx), self._config.vote_type)
+        state = dict(ctx.state or {})
+        hearings = {
+            name: Hearing(ctx, self._agents, {name: state.get(name, 0)}) for name in self._agents
+        }
+        # All are heard to the end even if one fails: what they said is journalled and paid for,
+        # and is not asked for again when the step is.
+        ballots = await asyncio.gather(
+            *(self._ballot(hearing, name, prompts) for name, hearing in hearings.items()),
+            return_exceptions=True,
+        )
+        errors = [each for each in ballots if isinstance(each, BaseException)]
+        if errors:  # what ends the step for good goes before what may be tried again
+            raise next((each for each in errors if not isinstance(each, Exception)), errors[0])
+        state |= {name: hearing.calls[name] for name, hearing in hearings.items()}
+        tally = Tally([each for each in ballots if isinstance(each, dict)], self._config.threshold)
+        return self._outcome(tally, prompts, state)
+
+    def route(self, output: Emit, edges: Sequence[Exit]) -> Sequence[Exit]:
+        if len(edges) < 2:
+            return edges
+        onward = [edge for edge in edges if edge.label == "pass"]
+        back = [edge for edge in edges if edge.label == "reject"]
+        onward = onward or [next((edge for edge in edges if edge not in back), edges[0])]
+        others = [edge for edge in (edges[1], edges[0], *edges[2:]) if edge not in onward]
+        back = back or others[:1]
+        return onward if output.messages[-1].data["passed"] else back
+
+    async def _ballot(self, hearing: Hearing, name: str, prompts: Prompts) -> Ballot:
+        part = f"ballot {name}"
+        ballot = await hearing.ask_for(
+            name,
+            part,
+            prompts.ballot(name),
+            lambda answer: ballot_in(answer, name, self._config.vote_type),
+            correction=prompts.words.correction,
+            schema=BALLOT_SCHEMA,
+            round=hearing.ctx.round,
+        )
+        if ballot is not None:
+            return ballot
+        error = f"the agent {name!r} gave no readable ballot, asked twice; it counts as abstain"
+        await hearing.report(f"{part} malformed", error, "malformed_ballot")
+        return {**_ballot(name, "abstain", None, ""), "malformed": True}
+
+    def _outcome(self, tally: Tally, prompts: Prompts, state: dict[str, int]) -> Emit:
+        passed, ratio = tally.passed, tally.ratio
+        counts = {decision: tally.count(decision) for decision in ("yes", "no", "abstain")}
+        summary = prompts.summary(tally.ballots, counts, ratio, tally.threshold, passed=passed)
+        data = {
+            "passed": passed,
+            "approved": passed,
+            "votes": list(tally.ballots),
+            "summary": summary,
+            "ratio": ratio,
+        }
+        return Emit((Message(summary, data),), state, report={"passed": passed, "ratio": ratio})
+
+
+def ballot_in(answer: Answer, name: str, vote_type: VoteType) -> Ballot | None:
+    """The ballot that an answer holds, in its data or in JSON inside its text; None if none."""
+    keys = {"decision"} if vote_type == "yes_no" else {"decision", "score"}
+    for each in (answer.data, *reversed(objects_in(answer.content))):
+        if not keys.isdisjoint(each):
+            return _read(each, name, vote_type)
+    return None
+
+
+def _read(given: Mapping[str, Any], name: str, vote_type: VoteType) -> Ballot | None:
+    decision = _decision(given.get("decision"))
+    score = _score(given.get("score"))
+    if vote_type == "score_1_10" and decision != "abstain":
+        if score is None:
+            return None
+        if given.get("decision") is None:
+            decision = "yes" if score >= YES_FROM else "no"
+    if decision is None:
+        return None
+    return _ballot(name, decision, score, str(given.get("reasoning") or ""))
+
+
+def _ballot(name: str, decision: str, score: float | None, reasoning: str) -> Ballot:
+    return {"agent": name, "decision": decision, "score": score, "reasoning": reasoning}
+
+
+def _decision(given: Any) -> Literal["yes", "no", "abstain"] | None:
+    """A decision, whatever its case; YAML and JSON also write yes and no as true and false."""
+    if isinstance(given, bool):
+        return "yes" if given else "no"
+    match given.strip().lower() if isinstance(given, str) else None:
+        case "yes" | "no" | "abstain" as decision:
+            return decision
+    return None
+
+
+def _score(given: Any) -> float | None:
+    """A score from 1 to 10, also one written as text; a whole one as a whole number."""
+    score = number(given)
+    if score is None or not 1 <= score <= 10:
+        return None
+    return int(score) if score.is_integer() else score
+
+
+def _build(config: VoteConfig, registry: Registry) -> VoteProcessor:
+    agents = {name: agent.asker_of(each, registry) for name, each in config.agents.items()}
+    return VoteProcessor(config, agents)
+
+
+def config_for(registry: Registry) -> type[VoteConfig]:
+    """The vote's config with agents as `registry` knows them."""
+    bound = agent.config_for(registry)
+    return create_model(
+        "VoteConfig",
+        __base__=VoteConfig,
+        __module__=__name__,
+        agents=(dict[AgentName, bound], VoteConfig.model_fields["agents"]),  # type: ignore[valid-type]
+    )
+
+
+def register(registry: Registry) -> None:
+    """Add `vote`."""
+    registry.node("vote", config_for(registry), _build)
