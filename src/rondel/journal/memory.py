@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 
 from rondel.engine.ticks import AnyTick
 from rondel.errors import JournalError, UnknownSession
+from rondel.journal.recollection import Recollection
 from rondel.journal.rules import check_deletable, check_fork, cursor, parse_cursor
-from rondel.journal.store import BATCH, ENDED, Lease, Letter, Page, SessionRow
+from rondel.journal.store import BATCH, ENDED, Group, Lease, Letter, Page, SessionRow
 
 
 @dataclass(slots=True, eq=False)
@@ -30,10 +31,11 @@ class _Log:
         return self.row.parent_length + len(self.ticks)
 
 
-class MemoryStore:
+class MemoryStore(Recollection):
     """Ticks in lists; nothing is copied, nothing survives."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._logs: dict[str, _Log] = {}
         self._created = 0
         self._posted = 0
@@ -92,6 +94,7 @@ class MemoryStore:
         forks = [other.row.id for other in self._logs.values() if other.parent is log]
         check_deletable(id, forks[0] if forks else None, self.lease(id))
         del self._logs[id]
+        self.forget(Group(id, own=True))
 
     def ended_before(self, time: float, limit: int = 1000) -> list[str]:
         """Sessions that ended before then and whose past no fork shares."""

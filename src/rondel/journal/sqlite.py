@@ -15,13 +15,25 @@ from typing import Any
 
 from rondel.engine.ticks import AnyTick
 from rondel.errors import JournalError, UnknownSession, Unstorable
-from rondel.journal import past
+from rondel.journal import past, sqlite_recollection
 from rondel.journal.codec import decode_value, encode, encode_value
 from rondel.journal.crash import ARMED, crash_point
 from rondel.journal.database import PATIENCE, Database
 from rondel.journal.readers import Readers
 from rondel.journal.rules import check_deletable, check_fork, cursor, parse_cursor
-from rondel.journal.store import BATCH, ENDED, Durable, Lease, Letter, Page, SessionRow
+from rondel.journal.store import (
+    BATCH,
+    ENDED,
+    Durable,
+    Group,
+    GroupSummary,
+    Lease,
+    Letter,
+    MemoryEntry,
+    Page,
+    Promotion,
+    SessionRow,
+)
 from rondel.journal.writer import Head, Write, Writer
 
 LARGEST = 500_000_000
@@ -150,6 +162,7 @@ class SqliteStore:
             for table in ("letter", "snapshot", "head"):
                 db.execute(f"DELETE FROM {table} WHERE session = ?", (key,))  # noqa: S608
             db.execute("DELETE FROM session WHERE key = ?", (key,))
+            sqlite_recollection.forget(db, Group(id, own=True))
             db.execute(
                 "DELETE FROM graph WHERE key = ? "
                 "AND NOT EXISTS (SELECT 1 FROM session WHERE graph = graph.key)",
@@ -327,6 +340,32 @@ class SqliteStore:
         """The newest snapshot of at most that many ticks, from the shared past too."""
         with self._readers.snapshot() as db:
             return next(past.snapshots(db, id, at_most), None)
+
+    # Working memory
+
+    def remember(self, promotion: Promotion, since: float, size: int) -> list[MemoryEntry]:
+        """Make these the step's entries, and drop what is too old or too much."""
+        entries = sqlite_recollection.encoded(promotion)
+        return self._writer.run(
+            promotion.session,
+            lambda db: sqlite_recollection.remember(db, promotion, entries, since, size),
+        )
+
+    def recall(
+        self, group: Group, since: float, limit: int, least: float = 0.0
+    ) -> list[MemoryEntry]:
+        """The group's newest entries, newest first."""
+        with self._readers.snapshot() as db:
+            return sqlite_recollection.recall(db, group, since, limit, least)
+
+    def forget(self, group: Group) -> int:
+        """Empty a group."""
+        return self._writer.run("", lambda db: sqlite_recollection.forget(db, group))
+
+    def groups(self) -> list[GroupSummary]:
+        """The groups that have entries."""
+        with self._readers.snapshot() as db:
+            return sqlite_recollection.groups(db)
 
     # The store itself
 

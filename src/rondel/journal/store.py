@@ -1,7 +1,8 @@
 """What a store of sessions promises. Read this file before any store.
 
 A store keeps four things: a row for every session, its ticks, letters to it from other
-processes, and snapshots. It also holds the lease that lets only one process drive a session.
+processes, and snapshots. It also holds the lease that lets only one process drive a session, and
+the working memory of groups of sessions.
 
 Writes that a step waits for (`create`, `append`, `set_status`, `save_snapshot`) return None when
 they are durable already and else an awaitable that ends when they are. For one session, all
@@ -78,6 +79,57 @@ class Letter:
     number: int
     control: bytes
     posted_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Whose working memory it is: that of all sessions which name the group, or of one."""
+
+    name: str
+    own: bool = False
+    """The session's own, whose id is `name`; no group that is named so is the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryEntry:
+    """One message in a group's working memory, and where it comes from."""
+
+    group: Group
+    session: str
+    address: str
+    number: int
+    """Its place among the messages of its step, from 0."""
+    node_id: str
+    content: Any
+    data: dict[str, Any]
+    confidence: float | None = None
+    created_at: float = 0.0
+    """When it was first promoted; 0 when promoting means now."""
+    id: int = 0
+    """Given by the store, in the order of promotion."""
+
+
+@dataclass(frozen=True, slots=True)
+class Promotion:
+    """What of one step goes into its group's working memory."""
+
+    group: Group
+    session: str
+    address: str
+    entries: Sequence[MemoryEntry]
+
+    def is_about(self, entry: MemoryEntry) -> bool:
+        """Whether the entry is of this step."""
+        return (entry.session, entry.address) == (self.session, self.address)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSummary:
+    """A group, how many entries it has, and when the newest was promoted."""
+
+    group: Group
+    entries: int
+    newest: float
 
 
 Durable = Awaitable[None] | None
@@ -205,6 +257,33 @@ class Store(Protocol):
 
     def latest_snapshot(self, id: str, at_most: int | None = None) -> tuple[int, bytes] | None:
         """The newest snapshot of at most that many ticks, from the shared past too."""
+        ...
+
+    # Working memory; these four may be called from any thread
+
+    def remember(self, promotion: Promotion, since: float, size: int) -> list[MemoryEntry]:
+        """Make these the step's only entries, and return them.
+
+        One that was promoted before keeps its id and its time. Of the group's entries, those from
+        before `since` go, and only the `size` newest stay. A failure harms no session.
+        """
+        ...
+
+    def recall(
+        self, group: Group, since: float, limit: int, least: float = 0.0
+    ) -> list[MemoryEntry]:
+        """The group's newest entries since then, newest first.
+
+        Those less sure than `least` do not count; those that do not say how sure they are do.
+        """
+        ...
+
+    def forget(self, group: Group) -> int:
+        """Empty a group; how many entries it had. Deleting a session does so with its own."""
+        ...
+
+    def groups(self) -> list[GroupSummary]:
+        """The groups that have entries, the one with the newest entry first."""
         ...
 
     # The store itself

@@ -28,6 +28,7 @@ from rondel.errors import (
     WrongState,
 )
 from rondel.journal.store import BATCH, Durable, SessionRow, Store
+from rondel.testing.memory_suite import MemorySuite
 
 HOUR = 3600.0
 
@@ -399,7 +400,7 @@ class _Snapshots:
         assert store.latest_snapshot("b", at_most=25) == (10, b"10")
 
 
-class JournalSuite(_Sessions, _Ticks, _Leases, _Letters, _Snapshots, ABC):
+class JournalSuite(_Sessions, _Ticks, _Leases, _Letters, _Snapshots, MemorySuite, ABC):
     """All that a store promises to one process."""
 
     @abstractmethod

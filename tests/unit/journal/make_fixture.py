@@ -18,7 +18,7 @@ from rondel.engine import ticks
 from rondel.engine.message import Message, Part
 from rondel.engine.protocols import Question, Usage, Verdict
 from rondel.journal.sqlite import SqliteStore
-from rondel.journal.store import SessionRow
+from rondel.journal.store import Group, MemoryEntry, Promotion, SessionRow
 
 DOCUMENT = {"version": 1, "graph": {"id": "review", "nodes": [{"id": "Writer", "type": "agent"}]}}
 
@@ -60,7 +60,7 @@ MANY = 70
 
 
 def fill(path: Path) -> None:
-    """A journal with a session, a fork, a letter and snapshots."""
+    """A journal with a session, a fork, a letter, snapshots and working memory."""
     store = SqliteStore(path)
     store.create(
         SessionRow(
@@ -82,6 +82,12 @@ def fill(path: Path) -> None:
     store.post("fork", b'{"control":"stop"}')
     store.save_snapshot("parent", 10, b"state after ten")
     store.acquire("fork", "somebody", 1.0)
+    for group, session in ((Group("poets"), "parent"), (Group("fork", own=True), "fork")):
+        entries = [
+            MemoryEntry(group, session, "Writer", 0, "Writer", "一首诗", {"score": 1}, 0.9, 120.0),
+            MemoryEntry(group, session, "Writer", 1, "Writer", [{"text": "x"}], {}, None, 121.5),
+        ]
+        store.remember(Promotion(group, session, "Writer", entries), 0.0, 50)
     store.close()
 
 
@@ -97,6 +103,10 @@ def contents(path: Path) -> dict[str, Any]:
             "letters": [letter.control.decode() for letter in store.letters(row.id)],
             "snapshot": snapshot and [snapshot[0], snapshot[1].decode()],
         }
+    for known in store.groups():
+        entries = store.recall(known.group, 0.0, 50)
+        key = f"{'own' if known.group.own else 'named'} group {known.group.name}"
+        found[key] = msgspec.to_builtins(entries)
     store.close()
     plain: dict[str, Any] = json.loads(json.dumps(found))
     return plain

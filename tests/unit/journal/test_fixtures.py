@@ -13,6 +13,7 @@ from rondel.journal import migrations
 from rondel.journal.codec import decode, encode
 from rondel.journal.sqlite import SqliteStore
 from rondel.testing.journal_suite import tick
+from rondel.testing.memory_suite import promotion
 from tests.unit.journal.make_fixture import TICKS, contents, restore
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "journals"
@@ -46,6 +47,15 @@ def test_an_earlier_journal_goes_on(folder: Path, tmp_path: Path) -> None:
     store.close()
 
 
+def test_a_journal_from_before_working_memory_takes_it(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    restore((FIXTURES / "v1" / "journal.sql").read_text("utf-8"), path)
+    store = SqliteStore(path)
+    assert store.groups() == []
+    assert [entry.content for entry in store.remember(promotion("a", "x"), 0.0, 50)] == ["x"]
+    store.close()
+
+
 def test_records_are_still_written_as_they_were(tmp_path: Path) -> None:
     """Replay is byte for byte: what the fixture's ticks are encoded to must not change."""
     path = tmp_path / "journal.db"
@@ -63,16 +73,16 @@ def test_an_older_file_is_migrated_when_it_is_opened(
     path = tmp_path / "journal.db"
     restore((FIXTURES / "v1" / "journal.sql").read_text("utf-8"), path)
     before = contents(path)
-    known = migrations.statements
-    monkeypatch.setattr(migrations, "latest", lambda: 2)
+    known, newer = migrations.statements, migrations.latest() + 1
+    monkeypatch.setattr(migrations, "latest", lambda: newer)
     monkeypatch.setattr(
         migrations,
         "statements",
-        lambda n: known(n) if n == 1 else ["ALTER TABLE letter ADD COLUMN colour TEXT"],
+        lambda n: known(n) if n < newer else ["ALTER TABLE letter ADD COLUMN colour TEXT"],
     )
     assert contents(path) == before
     store = SqliteStore(path)
-    assert store._writer._db.execute("PRAGMA user_version").fetchone() == (2,)
+    assert store._writer._db.execute("PRAGMA user_version").fetchone() == (newer,)
     assert "colour" in str(store._writer._db.execute("SELECT sql FROM sqlite_master").fetchall())
     store.close()
 
@@ -82,9 +92,9 @@ def test_a_migration_that_fails_changes_nothing(
 ) -> None:
     path = tmp_path / "journal.db"
     restore((FIXTURES / "v1" / "journal.sql").read_text("utf-8"), path)
-    before = contents(path)
+    before, newer = contents(path), migrations.latest() + 1
     with monkeypatch.context() as patch:
-        patch.setattr(migrations, "latest", lambda: 2)
+        patch.setattr(migrations, "latest", lambda: newer)
         patch.setattr(
             migrations,
             "statements",

@@ -1,0 +1,280 @@
+"""`rondel memory`: the quarantine log of a session, and the working memory of groups."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from rondel.cli.database import find, open_existing
+from rondel.cli.faces import document
+from rondel.cli.options import AsDocument, Db, Debug
+from rondel.cli.tables import moment, print_table, short
+from rondel.cli.views import content_text, json_line
+from rondel.errors import CallError
+from rondel.graph.names import Names
+from rondel.journal.store import Group, GroupSummary, MemoryEntry
+from rondel.sessions.engine import Engine
+from rondel.sessions.events import timestamp
+from rondel.sessions.quarantine import QuarantineEntry
+
+FEW = 60
+MOST = 2**31
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What was asked for besides the action."""
+
+    words: Sequence[str]
+    session: str | None
+    confidence: float | None
+    yes: bool
+    as_json: bool
+
+
+def memory(
+    action: Annotated[
+        str, typer.Argument(metavar="ACTION", help="list, promote, clear or quarantine.")
+    ],
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[GROUP | SESSION [ADDRESS]]",
+            help="list [GROUP], promote SESSION ADDRESS, clear GROUP, quarantine SESSION.",
+        ),
+    ] = None,
+    session: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="list, clear: the group that this session is in."),
+    ] = None,
+    confidence: Annotated[
+        float | None,
+        typer.Option(metavar="X", help="promote: vouch for it with this, from 0 to 1."),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="clear: do not ask.")] = False,
+    as_json: AsDocument = False,
+    db: Db = None,
+    debug: Debug = False,  # noqa: ARG001
+) -> int:
+    """See and change what groups of sessions remember.
+
+    list shows the groups, or the entries of one; promote puts what a finished step emitted into
+    the working memory of its session's group; clear empties a group; quarantine shows all that a
+    session's nodes emitted.
+    """
+    if action not in ACTIONS:
+        hint = Names(ACTIONS, what="there are").hint(action)
+        raise CallError(f"there is no action {action!r}; {hint}")
+    chosen = ACTIONS[action]
+    wish = Wish(words or (), session, confidence, yes, as_json)
+    chosen.check(action, wish)
+    return asyncio.run(_act(chosen, wish, db))
+
+
+async def _act(action: Action, wish: Wish, db: str | None) -> int:
+    async with open_existing(db) as engine:
+        await action.run(engine, wish)
+    return 0
+
+
+# The actions
+
+
+async def _list(engine: Engine, wish: Wish) -> None:
+    if not wish.words and wish.session is None:
+        known = engine.store.groups()
+        if wish.as_json:
+            print(document({"groups": list(map(_group_face, known))}))
+        else:
+            _print_groups(known)
+        return
+    group = _group(engine, wish)
+    entries = engine.store.recall(group, 0.0, MOST)[::-1]
+    if wish.as_json:
+        face = {"group": group.name, "own": group.own, "entries": list(map(_entry_face, entries))}
+        print(document(face))
+    else:
+        _print_entries(entries)
+
+
+async def _promote(engine: Engine, wish: Wish) -> None:
+    session, address = find(engine, wish.words[0]), wish.words[1]
+    entries = await engine.promote(session.id, address, wish.confidence)
+    if wish.as_json:
+        print(document({"entries": list(map(_entry_face, entries))}))
+    elif entries:
+        print(f"{_counted(len(entries))} of {address} in {_called(entries[0].group)}")
+    else:
+        print(f"nothing of {address} is kept: the graph's memory keeps less than that")
+
+
+async def _clear(engine: Engine, wish: Wish) -> None:
+    group = _group(engine, wish)
+    count = len(engine.store.recall(group, 0.0, MOST))
+    if count and not wish.yes:
+        _demand_consent(f"forget {_counted(count)} of {_called(group)}")
+    forgotten = engine.store.forget(group)
+    if wish.as_json:
+        print(document({"group": group.name, "own": group.own, "forgotten": forgotten}))
+    else:
+        print(f"forgot {_counted(forgotten)} of {_called(group)}")
+
+
+async def _quarantine(engine: Engine, wish: Wish) -> None:
+    session = find(engine, wish.words[0])
+    entries = session.quarantine()
+    if wish.as_json:
+        print(document({"session_id": session.id, "entries": msgspec.to_builtins(entries)}))
+    else:
+        _print_quarantine(entries)
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing that can be done, and what it needs to be told."""
+
+    run: Callable[[Engine, Wish], Awaitable[None]]
+    needs: tuple[str, ...]
+    by_group: bool = False
+    """Whether it may name a group, or a session in its place; then `needs` counts for nothing."""
+    optional: bool = False
+
+    def check(self, name: str, wish: Wish) -> None:
+        """Refuse a call that says too little, too much, or what the action cannot use."""
+        if self.by_group:
+            given = len(wish.words) + (wish.session is not None)
+            fits = given == 1 or (given == 0 and self.optional)
+            form = f"memory {name} {'[GROUP]' if self.optional else 'GROUP'}, or --session ID"
+        else:
+            fits = len(wish.words) == len(self.needs)
+            form = " ".join(("memory", name, *self.needs))
+        if not fits:
+            raise CallError(f"write it as: rondel {form}")
+        for option, useless in (
+            ("--session", wish.session is not None and not self.by_group),
+            ("--confidence", wish.confidence is not None and name != "promote"),
+            ("--yes", wish.yes and name != "clear"),
+        ):
+            if useless:
+                raise CallError(f"memory {name} takes no {option}; --help shows what there is")
+
+
+ACTIONS = {
+    "list": Action(_list, (), by_group=True, optional=True),
+    "promote": Action(_promote, ("SESSION", "ADDRESS")),
+    "clear": Action(_clear, (), by_group=True),
+    "quarantine": Action(_quarantine, ("SESSION",)),
+}
+
+
+def _group(engine: Engine, wish: Wish) -> Group:
+    if wish.session is not None:
+        return find(engine, wish.session).group
+    if not wish.words[0].strip():
+        raise CallError("a group's name is not blank; --session ID names a session's own group")
+    return Group(wish.words[0])
+
+
+def _demand_consent(what: str) -> None:
+    if not sys.stdin.isatty():
+        raise CallError(f"this would {what}; say --yes")
+    if input(f"{what}? [y/N] ").strip().lower() not in ("y", "yes"):
+        raise CallError("nothing was forgotten")
+
+
+# How they look
+
+
+def _print_groups(known: Sequence[GroupSummary]) -> None:
+    if not known:
+        print("no group remembers anything")
+        return
+    rows = [
+        (
+            quoted(each.group.name),
+            "one session's own" if each.group.own else "named",
+            f"{each.entries}",
+            moment(each.newest),
+        )
+        for each in known
+    ]
+    print_table(("GROUP", "KIND", "ENTRIES", "NEWEST"), rows, right="ENTRIES")
+
+
+def _print_entries(entries: Sequence[MemoryEntry]) -> None:
+    if not entries:
+        print("nothing is remembered")
+        return
+    rows = [
+        (
+            moment(entry.created_at),
+            entry.session,
+            entry.address,
+            _sure(entry.confidence),
+            _said(entry.content, entry.data),
+        )
+        for entry in entries
+    ]
+    headers = ("PROMOTED", "SESSION", "ADDRESS", "CONFIDENCE", "CONTENT")
+    print_table(headers, rows, right="CONFIDENCE")
+
+
+def _print_quarantine(entries: Sequence[QuarantineEntry]) -> None:
+    if not entries:
+        print("nothing was emitted")
+        return
+    rows = [
+        (
+            moment(datetime.fromisoformat(entry.timestamp).timestamp()),
+            entry.address,
+            _sure(entry.confidence),
+            _said(entry.content, entry.data),
+        )
+        for entry in entries
+    ]
+    print_table(("FINISHED", "ADDRESS", "CONFIDENCE", "CONTENT"), rows, right="CONFIDENCE")
+
+
+def quoted(name: str) -> str:
+    """A group's name; in quotes where it would look like another one."""
+    plain = name.isprintable() and name == " ".join(name.split()) and not name.startswith('"')
+    return name if plain else json_line(name)
+
+
+def _called(group: Group) -> str:
+    kind = "the own group of session" if group.own else "group"
+    return f"{kind} {quoted(group.name)}"
+
+
+def _counted(entries: int) -> str:
+    return f"{entries:,} {'entry' if entries == 1 else 'entries'}"
+
+
+def _sure(confidence: float | None) -> str:
+    return "" if confidence is None else f"{confidence:g}"
+
+
+def _said(content: Any, data: dict[str, Any]) -> str:
+    return short(content_text({"content": content, "data": data}), FEW)
+
+
+def _group_face(known: GroupSummary) -> dict[str, Any]:
+    return {
+        "group": known.group.name,
+        "own": known.group.own,
+        "entries": known.entries,
+        "newest": timestamp(known.newest),
+    }
+
+
+def _entry_face(entry: MemoryEntry) -> dict[str, Any]:
+    face: dict[str, Any] = msgspec.to_builtins(entry)
+    group = {"group": entry.group.name, "own": entry.group.own}
+    return {**face, **group, "created_at": timestamp(entry.created_at)}

@@ -1,0 +1,81 @@
+"""The middleware that promotes what some nodes emit, and the rule that memory never fails a run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from typing import Any, Protocol, TypeVar
+
+from rondel.engine.binding import describe
+from rondel.engine.message import Message
+from rondel.engine.protocols import Context, Emit, Handler, Lock, Outcome
+from rondel.graph.plan import Plan, PlanNode
+
+MEMORY_ERROR = "memory_error"
+
+T = TypeVar("T")
+
+
+class Memory(Protocol):
+    """Where promoted messages go."""
+
+    def promote(
+        self,
+        session: str,
+        inputs: Mapping[str, Any],
+        address: str,
+        node_id: str,
+        messages: Sequence[Message],
+    ) -> object:
+        """Put what a step emitted into its session's group; twice is the same as once."""
+        ...
+
+
+class MemoryGuard:
+    """Promotes what these nodes emit before their outcome is recorded.
+
+    A step that runs again after a crash promotes again, and takes the place of what it had.
+    """
+
+    def __init__(self, promoted: Collection[str], memory: Memory) -> None:
+        """`promoted` are the nodes' public ids."""
+        self._promoted = promoted
+        self._memory = memory
+
+    def wraps(self, node: PlanNode) -> bool:
+        return node.id in self._promoted
+
+    async def around(self, ctx: Context, call: Handler) -> Outcome | Lock:
+        outcome = await call(ctx)
+        if isinstance(outcome, Emit):
+            where = (ctx.session_id, ctx.inputs, ctx.address, ctx.node_id)
+            promote = partial(self._memory.promote, *where, outcome.messages)
+            await attempt(ctx, "promotion", promote)
+        return outcome
+
+
+async def attempt(ctx: Context, part: str, call: Callable[[], T]) -> T | None:
+    """What the call returns; None if it fails, which is told as `memory_error` and not raised.
+
+    It is made in a thread: a store may wait for other processes. `part` names it in its step.
+    """
+    try:
+        return await asyncio.to_thread(call)
+    except Exception as error:  # whatever a store raises, the run goes on
+        await ctx.substep(part, partial(_face, error), MEMORY_ERROR)
+        return None
+
+
+def promoted_nodes(plan: Plan) -> frozenset[str]:
+    """The public ids of the nodes that their own graph's `memory.promote` names."""
+    found = []
+    for node in plan.nodes:
+        graph = plan.spec if node.owner is None else plan.nodes[node.owner].spec.inner
+        if graph is not None and node.name in graph.memory.promote:
+            found.append(node.id)
+    return frozenset(found)
+
+
+async def _face(error: Exception) -> dict[str, str]:
+    return {"error": describe(error), "kind": type(error).__name__}
