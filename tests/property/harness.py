@@ -5,13 +5,26 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel
 
-from rondel import Context, Emit, Engine, Graph, Message, Nothing, Outcome, Registry
+from rondel import (
+    Context,
+    Emit,
+    Engine,
+    Event,
+    Graph,
+    Message,
+    Nothing,
+    Outcome,
+    Registry,
+    Result,
+    Session,
+)
 from rondel.engine.protocols import Handler
-from rondel.sessions.records import Result, StepRecord
+from rondel.sessions.records import QuestionRecord, StepRecord
 from rondel.sessions.registry import builtin_registry
 
 
@@ -64,24 +77,48 @@ class Jitter:
 
 
 KNOWN = registry()
+Played = tuple[Result, list[StepRecord], list[Event]]
 
 
 async def play(
-    document: dict[str, Any], task: str, answers: list[str], jitter: int | None = None
-) -> tuple[Result, list[StepRecord], list[Any]]:
-    """The result, the steps and the durable events of a run."""
+    document: dict[str, Any],
+    task: str,
+    answers: list[str],
+    jitter: int | None = None,
+    decisions: Mapping[str, Sequence[str]] | None = None,
+) -> Played:
+    """The result, the steps and the durable events of a run.
+
+    People answer in the order in which they are asked; `decisions` are the answers to the
+    questions of loops, by the head's name.
+    """
     middleware = [] if jitter is None else [Jitter(jitter)]
     left = list(answers)
+    loops = {head: list(given) for head, given in (decisions or {}).items()}
     async with Engine(db=None, registry=KNOWN, middleware=middleware) as engine:
         graph = Graph.from_document(document, registry=KNOWN)
         session = await engine.start(graph, task)
         result = await session.settled()
-        while result.status == "waiting" and left:
-            await session.answer(left.pop(0))
+        while result.status == "waiting" and await _answer_one(session, left, loops):
             result = await session.settled()
         if result.status == "waiting":
             return result, session.steps(), []
         return result, session.steps(), [event async for event in session.events()]
+
+
+async def _answer_one(session: Session, answers: list[str], loops: dict[str, list[str]]) -> bool:
+    """Answer the oldest question that there is an answer to."""
+    for question in session.asking:
+        given = loops.get(question.node_id, []) if _is_of_a_loop(question) else answers
+        if given:
+            await session.answer(given.pop(0), node=question.node_id)
+            return True
+    return False
+
+
+def _is_of_a_loop(question: QuestionRecord) -> bool:
+    """A loop asks with its round for an address: `Writer[3]`, not `Writer[3]/Editor`."""
+    return question.address.endswith("]")
 
 
 async def journal_of(

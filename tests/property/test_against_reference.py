@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from rondel import Event
 from tests.property.harness import executions, play
 from tests.reference.generator import Case, graphs
-from tests.reference.interpreter import Run, interpret
+from tests.reference.interpreter import interpret
+from tests.reference.run import Run
 
 ENDED_MIDWAY = ("two_entries", "max_steps_reached")
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from rondel.engine.core import Core
 from rondel.engine.snapshot import dump, load
 from rondel.engine.step import Step
-from rondel.sessions.scores import score_in
 from tests.property.harness import journal_of
 from tests.reference.generator import Case, graphs
 
@@ -37,11 +36,11 @@ def test_a_core_restored_anywhere_goes_on_the_same(
     graph, ticks = asyncio.run(journal_of(case.document, case.task, case.answers, jitter))
     plan = graph.plan()
     cuts = data.draw(st.sets(st.integers(0, len(ticks)), max_size=6))
-    whole = Core(plan, measure=score_in)
+    whole = Core(plan)
     restored: list[Core] = []
     for position, tick in enumerate([*ticks, None]):
         if position in cuts:
-            copy = Core(plan, measure=score_in)
+            copy = Core(plan)
             load(copy, dump(whole))
             assert _state(copy) == _state(whole)
             assert _todo(copy) == _todo(whole)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -95,7 +95,7 @@ def _read_edge(raw: dict[str, Any], place: int) -> Edge:
 
 
 def _without_repeats(raw_edges: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    edges = [{**asdict(_read_edge(raw, 0)), "condition": _condition(raw)} for raw in raw_edges]
+    edges = [{**vars(_read_edge(raw, 0)), "condition": _condition(raw)} for raw in raw_edges]
     return [raw for place, raw in enumerate(raw_edges) if edges[place] not in edges[:place]]
 
 

@@ -10,7 +10,7 @@ Humans that may be asked in an order the contract does not fix all answer alike.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -21,8 +21,11 @@ from tests.reference.forest import PossibleLoop, exit_edges, possible_loops
 from tests.reference.interpreter import interpret
 
 Picked = TypeVar("Picked")
+Dice = Callable[[int, int], int]
+"""Gives a number between two others, both included: all that chance decides here."""
 
 MAX_STEPS = 300
+TRIAL_STEPS = 60
 AGAIN, DONE = "again", "done"
 WORDS = [AGAIN, DONE, "red 1", "blue", "Blue 22 red", "again red"]
 PROCESSES: list[dict[str, Any]] = [
@@ -41,37 +44,50 @@ class Case:
     document: dict[str, Any]
     task: str
     answers: list[str]
+    decisions: dict[str, list[str]] = field(default_factory=dict)
+    """The answers to the questions of loops, by the head's name."""
 
 
 @st.composite
 def graphs(draw: st.DrawFn, scores: bool = False) -> Case:
     """Cases; with `scores`, script nodes also emit `{content, data: {score}}` lines."""
-    builder = _Builder(draw, nodes_left=draw(st.integers(2, 7)), scores=scores)
-    body = builder.graph_body("generated")
-    body = json.loads(json.dumps({**body, "limits": {"max_steps": MAX_STEPS}}))
-    task = draw(st.sampled_from(["start 1", "again", "Write about loops"]))
-    answers = _answers(draw, builder.humans)
-    case = Case({"version": 1, "graph": body}, task, answers)
+    dice = drawn_dice(draw)
+    builder = Builder(dice, nodes_left=dice(2, 7), scores=scores)
+    case = full_case(builder)
     if builder.humans and builder.chance(20):
-        return _short_of_answers(draw, case)
+        return _short_of_answers(dice, case)
     return case
 
 
-def _answers(draw: st.DrawFn, humans: int) -> list[str]:
-    some = draw(st.lists(st.sampled_from([AGAIN, "again 1", DONE]), min_size=1, max_size=4))
-    cycle = some[:1] if humans > 1 else [*some, DONE]
-    return (cycle * MAX_STEPS)[:MAX_STEPS] if humans else []
+def drawn_dice(draw: st.DrawFn) -> Dice:
+    """Dice whose throws hypothesis makes, and shrinks."""
+    return lambda low, high: draw(st.integers(low, high))
 
 
-def _short_of_answers(draw: st.DrawFn, case: Case) -> Case:
+def full_case(builder: Builder) -> Case:
+    """A case with as many answers as any run may take."""
+    body = builder.graph_body("generated")
+    body = json.loads(json.dumps({**body, "limits": {"max_steps": MAX_STEPS}}))
+    task = builder.pick(["start 1", "again", "Write about loops"])
+    answers = _answers(builder)
+    return Case({"version": 1, "graph": body}, task, answers)
+
+
+def _answers(builder: Builder) -> list[str]:
+    some = builder.some([AGAIN, "again 1", DONE], 1, 4)
+    cycle = some[:1] if builder.humans > 1 else [*some, DONE]
+    return (cycle * MAX_STEPS)[:MAX_STEPS] if builder.humans else []
+
+
+def _short_of_answers(dice: Dice, case: Case) -> Case:
     """The same with few answers, unless the run might fail elsewhere before it waits."""
     if interpret(case.document, case.task, case.answers).status == "failed":
         return case
-    return Case(case.document, case.task, case.answers[: draw(st.integers(0, 3))])
+    return Case(case.document, case.task, case.answers[: dice(0, 3)])
 
 
 @dataclass(frozen=True)
-class _Block:
+class Block:
     """A part of the graph that is entered at one node and left from one."""
 
     entry: str
@@ -79,22 +95,32 @@ class _Block:
 
 
 @dataclass
-class _Builder:
-    draw: st.DrawFn
+class Builder:
+    dice: Dice
     nodes_left: int
     scores: bool = False
     humans: int = 0
     depth: int = 0
     in_subgraph: bool = False
+    window_chance: int = 25
+    loops_at_top: int = 3
+    """How many times more likely than a chain the whole graph is one loop."""
     sink: str = ""
     nodes: list[dict[str, Any]] = field(default_factory=list)
     edges: list[dict[str, Any]] = field(default_factory=list)
 
     def chance(self, percent: int) -> bool:
-        return self.draw(st.integers(1, 100)) > 100 - percent
+        return self.dice(1, 100) > 100 - percent
 
     def pick(self, choices: Sequence[Picked]) -> Picked:
-        return self.draw(st.sampled_from(choices))
+        return choices[self.dice(0, len(choices) - 1)]
+
+    def some(self, choices: Sequence[Picked], least: int, most: int) -> list[Picked]:
+        return [self.pick(choices) for _ in range(self.dice(least, most))]
+
+    def shuffled(self, things: list[Picked]) -> list[Picked]:
+        left = list(things)
+        return [left.pop(self.dice(0, len(left) - 1)) for _ in things]
 
     # -- the whole ------------------------------------------------------------------------
 
@@ -124,33 +150,33 @@ class _Builder:
 
     def _in_some_order(self, body: dict[str, Any]) -> dict[str, Any]:
         if self.chance(60):
-            self.nodes = self.draw(st.permutations(self.nodes))
-            self.edges = self.draw(st.permutations(self.edges))
+            self.nodes = self.shuffled(self.nodes)
+            self.edges = self.shuffled(self.edges)
         return {**body, "nodes": self.nodes, "edges": self.edges}
 
     # -- blocks ---------------------------------------------------------------------------
 
-    def _block(self) -> _Block:
+    def _block(self) -> Block:
         if self.nodes_left < 2 or self.depth > 2:
             return self._single()
         kinds = [self._loop] * 5 + [self._diamond, self._diamond, self._chain, self._single]
         if self.depth == 0:
-            kinds = [self._loop, self._loop, self._loop, self._chain, self._diamond]
+            kinds = [self._loop] * self.loops_at_top + [self._chain, self._diamond]
         self.depth += 1
         block = self.pick(kinds)()
         self.depth -= 1
         return block
 
-    def _single(self) -> _Block:
+    def _single(self) -> Block:
         node_id = self._any_node()
-        return _Block(node_id, node_id)
+        return Block(node_id, node_id)
 
-    def _chain(self) -> _Block:
+    def _chain(self) -> Block:
         first, second = self._block(), self._block()
         self._edge(first.exit, second.entry)
-        return _Block(first.entry, second.exit)
+        return Block(first.entry, second.exit)
 
-    def _diamond(self) -> _Block:
+    def _diamond(self) -> Block:
         fork, left, right = self._any_node(), self._block(), self._block()
         join = self._any_node()
         for branch in (left, right):
@@ -158,31 +184,34 @@ class _Builder:
             self._edge(branch.exit, join)
         if self.chance(40):
             self.nodes[-1]["join"] = "all"
-        return _Block(fork, join)
+        return Block(fork, join)
 
-    def _loop(self) -> _Block:
+    def _loop(self) -> Block:
         body = self._block()
         if self.chance(75):
             body = self._behind_a_node(body)
+        body = self._measured(body)
         after = self._any_node()
-        drivers = [self._by_words, self._by_words, self._by_counter, self._by_loop_node]
-        self.pick([*drivers, self._by_growth, self._by_limit])(body, after)
+        self.pick(self._drivers())(body, after)
         if self.chance(25):
             self._edge(body.entry, after, condition=_keyword(any=[self.pick(["blue", DONE])]))
         if self.chance(25):
-            return _Block(self._two_doors(body), after)
-        return _Block(body.entry, after)
+            return Block(self._two_doors(body), after)
+        return Block(body.entry, after)
 
-    def _behind_a_node(self, body: _Block) -> _Block:
+    def _measured(self, body: Block) -> Block:
+        """The block, with whatever gives each round its score."""
+        return body
+
+    def _behind_a_node(self, body: Block) -> Block:
         """The block with a plain node before it, so that an inner loop keeps its own head."""
         head = self._any_node()
         self._edge(head, body.entry)
-        return _Block(head, body.exit)
+        return Block(head, body.exit)
 
-    def _two_doors(self, body: _Block) -> str:
+    def _two_doors(self, body: Block) -> str:
         """A gate that opens a loop now at one node, now at another."""
-        doors = [["left"], ["right"]]
-        outputs = self.draw(st.lists(st.sampled_from(doors), min_size=1, max_size=3))
+        outputs = self.some([["left"], ["right"]], 1, 3)
         gate = self._node("script", {"outputs": outputs})
         self._edge(gate, body.entry, condition=_keyword(any=["left"]))
         self._edge(gate, body.exit, condition=_keyword(any=["right"]))
@@ -190,7 +219,11 @@ class _Builder:
 
     # -- what drives a loop ---------------------------------------------------------------
 
-    def _by_words(self, body: _Block, after: str) -> None:
+    def _drivers(self) -> list[Callable[[Block, str], None]]:
+        words = [self._by_words, self._by_words]
+        return [*words, self._by_counter, self._by_loop_node, self._by_growth, self._by_limit]
+
+    def _by_words(self, body: Block, after: str) -> None:
         """Somebody says `again` or `done`."""
         driver = self._human() if self.chance(20) else self._speaker()
         self._edge(body.exit, driver)
@@ -199,19 +232,18 @@ class _Builder:
         self._edge(driver, after, condition=done)
 
     def _speaker(self) -> str:
-        word = st.sampled_from([[AGAIN], [AGAIN], [DONE], [AGAIN, DONE]])
-        said = self.draw(st.lists(word, min_size=1, max_size=5))
+        said = self.some([[AGAIN], [AGAIN], [DONE], [AGAIN, DONE]], 1, 5)
         return self._node("script", {"outputs": [[AGAIN], *said, [DONE]]})
 
-    def _by_counter(self, body: _Block, after: str) -> None:
+    def _by_counter(self, body: Block, after: str) -> None:
         """The review loop of seed 004: the counter's message leaves the loop."""
-        guard = self._counter(self.draw(st.integers(2, 4)))
+        guard = self._counter(self.dice(2, 4))
         self._edge(body.exit, body.entry)
         self._edge(body.exit, guard)
         self._edge(guard, body.entry)
         self._edge(guard, after)
 
-    def _by_loop_node(self, body: _Block, after: str) -> None:
+    def _by_loop_node(self, body: Block, after: str) -> None:
         config: dict[str, Any] = {"max_rounds": self.pick([3, 2, 4, 2, 1])}
         if self.chance(40):
             config["exit_on_score"] = 90
@@ -223,20 +255,20 @@ class _Builder:
         self._edge(judge, after, **({"label": "exit"} if labelled else {}))
 
     def _scorer(self, before: str) -> str:
-        scores = self.draw(st.lists(st.sampled_from([50, 89.5, "90", 95]), min_size=1, max_size=4))
+        scores = self.some([50, 89.5, "90", 95], 1, 4)
         lines = [[{"content": f"score {score}", "data": {"score": score}}] for score in scores]
         node_id = self._node("script", {"outputs": lines})
         self._edge(before, node_id)
         return node_id
 
-    def _by_growth(self, body: _Block, after: str) -> None:
+    def _by_growth(self, body: Block, after: str) -> None:
         """Each round adds a mark to the text, until there are enough."""
-        enough = "+" * self.draw(st.integers(1, 3))
+        enough = "+" * self.dice(1, 3)
         grow = {"type": "regex_extract", "config": {"pattern": "^.*$", "template": "{match}+"}}
         self._edge(body.exit, body.entry, condition=_keyword(none=[enough]), process=grow)
         self._edge(body.exit, after, condition=_keyword(any=[enough]))
 
-    def _by_limit(self, body: _Block, after: str) -> None:
+    def _by_limit(self, body: Block, after: str) -> None:
         """Only the contract ends it."""
         self._edge(body.exit, body.entry)
         condition = self.pick([False, "false", _keyword(any=["never"])])
@@ -280,15 +312,13 @@ class _Builder:
         return self._node("loop_counter", config)
 
     def _script(self) -> str:
-        output = st.lists(st.sampled_from(WORDS), min_size=1, max_size=2)
-        if self.chance(8):
-            output = st.lists(st.sampled_from(WORDS), max_size=2)
-        outputs = self.draw(st.lists(output, min_size=1, max_size=4))
+        least = 0 if self.chance(8) else 1
+        outputs = [self.some(WORDS, least, 2) for _ in range(self.dice(1, 4))]
         return self._node("script", {"outputs": outputs})
 
     def _subgraph(self) -> str:
-        size = self.draw(st.integers(1, 2))
-        inner = _Builder(self.draw, size, self.scores, depth=1, in_subgraph=True)
+        size = self.dice(1, 2)
+        inner = type(self)(self.dice, size, self.scores, depth=1, in_subgraph=True)
         body = inner.graph_body("inner")
         self.humans += inner.humans
         config = {"graph": body} if self.chance(50) else {"type": "config", "config": body}
@@ -351,7 +381,7 @@ class _Builder:
             entries = [e for e in self.edges if e["to"] == node["id"] and e.get("trigger", True)]
             if len(entries) > 1 and self.chance(5):
                 node["join"] = "all"
-            if self.chance(25):
+            if self.chance(self.window_chance):
                 node["context_window"] = self.pick([-1, 1, 2, 0])
         self._make_one_passthrough_plural()
 
@@ -384,19 +414,19 @@ class _Builder:
             contract["exit"] = self.pick(["now", "now", "round_end"])
         return contract
 
-    def _has_way_out(self, body: dict[str, Any], loop: PossibleLoop) -> bool:
+    def _has_way_out(self, body: dict[str, Any], loop: PossibleLoop, label: str = "limit") -> bool:
         """Whether the way out is clear, if need be after labelling one of the exits."""
         graph = read_graph({**body, "nodes": self.nodes, "edges": self.edges})
-        if _way_out_is_clear(graph, loop):
+        if way_out_is_clear(graph, loop, label):
             return True
         if self.chance(5):
             return False
         if self.chance(75):
-            self._edge(self.pick(sorted(loop.nodes)), self.sink, label="limit")
+            self._edge(self.pick(sorted(loop.nodes)), self.sink, label=label)
             return True
-        return self._label_an_exit(loop)
+        return self._label_an_exit(loop, label)
 
-    def _label_an_exit(self, loop: PossibleLoop) -> bool:
+    def _label_an_exit(self, loop: PossibleLoop, label: str) -> bool:
         free = [
             e
             for e in self.edges
@@ -406,18 +436,19 @@ class _Builder:
             and "label" not in e
         ]
         if free:
-            self.pick(free)["label"] = "limit"
+            self.pick(free)["label"] = label
         return bool(free)
 
 
-def _way_out_is_clear(graph: Graph, loop: PossibleLoop) -> bool:
+def way_out_is_clear(graph: Graph, loop: PossibleLoop, label: str = "limit") -> bool:
+    """Whether a contract that ends this loop knows where to go."""
     exits = exit_edges(graph, loop.nodes)
-    return len(exits) < 2 or any(edge.label == "limit" for edge in exits)
+    return len(exits) < 2 or any(edge.label == label for edge in exits)
 
 
 def _two_entries(body: dict[str, Any]) -> bool:
-    document = {"graph": {**body, "limits": {"max_steps": MAX_STEPS}}}
-    return interpret(document, "start 1", [AGAIN, DONE] * MAX_STEPS).reason == "two_entries"
+    document = {"graph": {**body, "limits": {"max_steps": TRIAL_STEPS}}}
+    return interpret(document, "start 1", [AGAIN, DONE] * TRIAL_STEPS).reason == "two_entries"
 
 
 def _keyword(**config: Any) -> dict[str, Any]:

@@ -1,20 +1,24 @@
-"""PRODUCT.md section 3 as a naive, sequential program: the judge of the engine's semantics.
+"""PRODUCT.md sections 3 and 4 as a naive, sequential program: the judge of the engine's semantics.
 
 It runs the items of a scope one after the other, by level and then by place in the file, which is
 one of the orders the engine may take. Where a session does not run to its end (`failed` but for
-`no_output`, `waiting`), the executions are those of this order up to there.
+`no_output`, `waiting`, `cancelled`), the executions are those of this order up to there.
+
+The end of a round is decided by `docs/decisions/0006-the-loop-contract.md`, rule by rule.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
 from tests.reference.document import Edge, Graph, Node, read_graph
-from tests.reference.forest import Item, Scope, exit_edges, loop_scope, root_scope
+from tests.reference.forest import Item, exit_edges, loop_scope, root_scope
+from tests.reference.frame import Frame
 from tests.reference.messages import (
     Context,
     Delivery,
@@ -23,53 +27,47 @@ from tests.reference.messages import (
     carried,
     condition_holds,
 )
-from tests.reference.nodes import Memory, Outcome, Verdict, edges_chosen, execute
+from tests.reference.nodes import Memory, Outcome, edges_chosen, execute
+from tests.reference.run import Execution, LoopRun, Notice, RoundRun, Run
+from tests.reference.scores import Output, in_logical_order, round_data
+from tests.reference.standing import Best, Emitted, Ending
 
-DEFAULT_MAX_ROUNDS = 100
 LABELS_TAKEN_BY_CONTRACT = {"limit", "goal"}
+CONTINUE = re.compile(r"continue(?: (\d+))?")
+NUDGE = ("There was no gain: try another way.", dict[str, Any]())
 
 
-@dataclass(frozen=True)
-class Execution:
-    """One execution of one node: what it saw, as (source, text), and what it emitted."""
-
-    inputs: list[tuple[str, str]]
-    outputs: list[str]
+Nudge = tuple[str, dict[str, Any]]
+"""The text and the data of a nudge, which the contract leaves to the engine."""
 
 
-@dataclass(frozen=True)
-class LoopRun:
-    """One entry of a loop, after its end."""
+def interpret(
+    document: dict[str, Any],
+    task: str,
+    answers: list[str],
+    decisions: Mapping[str, Sequence[str]] | None = None,
+    nudges: Mapping[str, Sequence[Nudge | None]] | None = None,
+) -> Run:
+    """Run a graph on a task, with the human answers used in order.
 
-    head: str
-    rounds: int
-    reason: str
-    bounded: bool
-
-
-@dataclass(frozen=True)
-class Run:
-    """What a session did and how it ended."""
-
-    status: str
-    reason: str
-    output: str
-    executions: dict[str, list[Execution]]
-    loops: list[LoopRun]
-
-
-def interpret(document: dict[str, Any], task: str, answers: list[str]) -> Run:
-    """Run a graph on a task, with the human answers used in order."""
+    `decisions` are the answers to the questions of a loop, in order, and `nudges` what it says to
+    its head, execution by execution; both by the head's name.
+    """
     graph = read_graph(document["graph"])
-    session = _Session(graph.max_steps, list(answers))
+    session = _Session(
+        graph.max_steps,
+        list(answers),
+        {head: list(given) for head, given in (decisions or {}).items()},
+        nudges or {},
+    )
     try:
         result = session.run_graph(graph, "", [Message(task, "TASK", data={"task": task})], None)
     except _SessionEnds as end:
-        return session.report(graph, end.status, end.reason, "")
-    if result is None:
-        return session.report(graph, "failed", "no_output", "")
+        return session.report(graph, end.status, end.reason, [])
+    if not result:
+        return session.report(graph, "failed", "no_output", [])
     status = "bounded" if session.is_bounded() else "completed"
-    return session.report(graph, status, "", result.content)
+    return session.report(graph, status, "", result)
 
 
 class _SessionEnds(Exception):
@@ -80,128 +78,28 @@ class _SessionEnds(Exception):
 
 
 @dataclass
-class _Frame:
-    """A scope that is being run: the root of a graph, or one entry of a loop."""
-
-    graph: Graph
-    names: str
-    """What the names of this graph's nodes begin with: `S/` inside subgraph node S."""
-    scope: Scope
-    path: Path
-    """Round and level of every scope around this one."""
-    parent: _Frame | None
-    """The scope around this one; for a subgraph, the scope of the node that called it."""
-    round: int = 1
-    fired: set[Edge] = field(default_factory=set)
-    exit_fired: bool = False
-    head_triggered: bool = False
-    emitted: dict[str, tuple[Path, list[Message]]] = field(default_factory=dict)
-    """The last step of every node that ran in this round: its path, its output."""
-    produced: dict[str, list[Message]] = field(default_factory=dict)
-    """The last output of every node that emitted anything since this scope was entered."""
-    verdict: Verdict | None = None
-    """That of the last `loop` node with a goal."""
-    exit_reason: str | None = None
-    """That of the last `loop` node that decided to exit in this round."""
-
-    @property
-    def loop(self) -> object:
-        """The loop this is an entry of, whichever its head."""
-        return self.names, self.scope.nodes
-
-    @property
-    def is_loop(self) -> bool:
-        return self.scope.head is not None
-
-    @property
-    def is_bounded(self) -> bool:
-        return self.verdict is not None and not self.verdict.goal_met
-
-    @property
-    def reached_goal(self) -> bool:
-        return self.verdict is not None and self.verdict.goal_met
-
-    @property
-    def contract(self) -> dict[str, Any]:
-        return self.graph.loops.get(self.scope.head or "") or {}
-
-    @property
-    def exits_now(self) -> bool:
-        return self.is_loop and self.contract.get("exit", "round_end") == "now"
-
-    def path_at(self, level: int) -> Path:
-        return (*self.path, self.round, level)
-
-    def contains(self, edge: Edge) -> bool:
-        return edge.target in self.scope.nodes
-
-    def in_same_graph(self) -> Iterator[_Frame]:
-        """This frame and those around it, up to the root of its graph."""
-        frame = self
-        while True:
-            yield frame
-            if not frame.is_loop or frame.parent is None:
-                return
-            frame = frame.parent
-
-    def start_next_round(self) -> None:
-        self.round += 1
-        self.fired.clear()
-        self.emitted.clear()
-        self.head_triggered = False
-        self.exit_reason = None
-
-    def triggered(self, item: Item) -> list[str]:
-        """The nodes of an item that may start it, in file order."""
-        nodes = sorted(item.nodes, key=lambda node_id: self.graph.nodes[node_id].place)
-        return [node_id for node_id in nodes if self._is_triggered(node_id, item)]
-
-    def _is_triggered(self, node_id: str, item: Item) -> bool:
-        if node_id == self.scope.head or (not self.is_loop and node_id in self.graph.start):
-            return True
-        fired = [edge in self.fired for edge in self._joined(node_id, item)]
-        return all(fired) and any(fired) if self._joins_all(node_id) else any(fired)
-
-    def _joins_all(self, node_id: str) -> bool:
-        return self.graph.nodes[node_id].join == "all"
-
-    def _joined(self, node_id: str, item: Item) -> list[Edge]:
-        """The trigger edges into a node from the same scope; the root's also from dead nodes."""
-        around = (self.scope.nodes if self.is_loop else self.graph.nodes.keys()) - item.nodes
-        edges = [edge for edge in self.graph.edges if edge.trigger and edge.target == node_id]
-        return [edge for edge in edges if edge.source in around]
-
-    def fire(self, edge: Edge) -> None:
-        """Set the trigger in the scope that holds the target; every loop it leaves has an exit."""
-        for frame in self.in_same_graph():
-            if not frame.contains(edge):
-                frame.exit_fired = True
-            elif edge.target == frame.scope.head:
-                frame.head_triggered = True
-                return
-            else:
-                frame.fired.add(edge)
-                return
-
-
-@dataclass
 class _Session:
     max_steps: int
     answers: list[str]
+    decisions: dict[str, list[str]]
+    nudges: Mapping[str, Sequence[Nudge | None]]
     steps: int = 0
     executions: dict[str, list[Execution]] = field(default_factory=lambda: defaultdict(list))
     contexts: dict[str, Context] = field(default_factory=dict)
     memories: dict[str, Memory] = field(default_factory=lambda: defaultdict(Memory))
-    ended: list[tuple[_Frame, LoopRun]] = field(default_factory=list)
+    ended: list[tuple[Frame, LoopRun]] = field(default_factory=list)
+    rounds: list[RoundRun] = field(default_factory=list)
+    notices: list[Notice] = field(default_factory=list)
+    happened: Counter[str] = field(default_factory=Counter)
 
     # -- scopes ---------------------------------------------------------------------------
 
     def run_graph(
-        self, graph: Graph, names: str, inputs: list[Message], caller: tuple[_Frame, Path] | None
-    ) -> Message | None:
-        """Run a whole graph from its start nodes; return its result."""
+        self, graph: Graph, names: str, inputs: list[Message], caller: tuple[Frame, Path] | None
+    ) -> list[Message]:
+        """Run a whole graph from its start nodes; return its result, which may be empty."""
         parent, path = caller or (None, ())
-        frame = _Frame(graph, names, root_scope(graph), path, parent)
+        frame = Frame(graph, names, root_scope(graph), path, parent)
         for node in graph.nodes.values():
             self.contexts[names + node.id] = Context(node.context_window)
         for node_id in graph.start:
@@ -210,14 +108,14 @@ class _Session:
         self._run_items(frame)
         return _result(frame)
 
-    def _run_items(self, frame: _Frame) -> None:
+    def _run_items(self, frame: Frame) -> None:
         for _, level in groupby(frame.scope.items, key=lambda item: item.level):
             for item in level:
                 self._run_item(frame, item)
             if frame.exits_now and frame.exit_fired:
                 return
 
-    def _run_item(self, frame: _Frame, item: Item) -> None:
+    def _run_item(self, frame: Frame, item: Item) -> None:
         triggered = frame.triggered(item)
         if not triggered:
             return
@@ -228,40 +126,201 @@ class _Session:
         else:
             self._run_step(frame, triggered[0], item.level)
 
-    def _run_loop(self, around: _Frame, item: Item, head: str) -> None:
+    def _run_loop(self, around: Frame, item: Item, head: str) -> None:
         scope = loop_scope(around.graph, item.nodes, head)
         path = around.path_at(item.level)
-        frame = _Frame(around.graph, around.names, scope, path, around)
+        frame = Frame(around.graph, around.names, scope, path, around)
         self._run_items(frame)
-        while not (reason := self._reason_to_end(frame)):
-            frame.start_next_round()
+        while not (ending := self._end_round(frame)):
             self._run_items(frame)
         self._drop_pending(frame)
-        loop = LoopRun(frame.names + head, frame.round, reason, frame.is_bounded)
+        inside = in_logical_order(frame.outputs)
+        around.outputs += [replace(each, at=(item.level, item.place)) for each in inside]
+        self._note_end(frame, ending)
+
+    def _note_end(self, frame: Frame, ending: Ending) -> None:
+        best = frame.standing.best
+        loop = LoopRun(
+            head=frame.name,
+            rounds=frame.round,
+            reason=ending.reason,
+            value=ending.value,
+            threshold=ending.threshold,
+            best_round=best.round if best else None,
+            bounded=frame.is_bounded,
+            has_goal=frame.has_goal,
+        )
         self.ended.append((frame, loop))
 
-    def _reason_to_end(self, frame: _Frame) -> str | None:
-        """Decide at the end of a round; None for one more round."""
-        if frame.exit_fired:
-            if frame.head_triggered and not frame.exits_now:
-                self._run_head_once_more(frame)
-            return frame.exit_reason or "exit_edge"
-        if frame.round >= frame.contract.get("max_rounds", DEFAULT_MAX_ROUNDS):
-            self._take_way_out(frame)
-            return "max_rounds_reached"
-        return None if frame.head_triggered else "no_retrigger"
+    # -- the end of a round ---------------------------------------------------------------
 
-    def _run_head_once_more(self, frame: _Frame) -> None:
+    def _end_round(self, frame: Frame) -> Ending | None:
+        """Decide by the rules in their order; None if the next round has been prepared."""
+        frame.measure_round()
+        self._note_round(frame)
+        drop = frame.standing.drop(frame.value)
+        if frame.standing.is_better(frame.value):
+            frame.standing.best = self._as_best(frame)
+        ending = self._budget_ending(frame) or self._exit_ending(frame) or self._goal_ending(frame)
+        return ending or self._limit_ending(frame, drop)
+
+    def _note_round(self, frame: Frame) -> None:
+        before, now = frame.measured_from, frame.value
+        gain = None if before is None or now is None else now - before
+        self.rounds.append(RoundRun(frame.name, frame.round, now, gain))
+        frame.measured_from = now
+
+    def _as_best(self, frame: Frame) -> Best:
+        assert frame.value is not None
+        contexts = {node_id: self._context(frame, node_id).copy() for node_id in frame.scope.nodes}
+        return Best(frame.round, frame.value, frame.line, dict(frame.emitted), contexts)
+
+    def _budget_ending(self, frame: Frame) -> Ending | None:
+        """Rule 2."""
+        tokens = frame.contract.tokens
+        if tokens is None or frame.spent < tokens * frame.budgets:
+            return None
+        ending = Ending("budget_exhausted", frame.spent, tokens * frame.budgets)
+        return ending if self._hand_on(frame, ending) else None
+
+    def _exit_ending(self, frame: Frame) -> Ending | None:
+        """Rule 3."""
+        if not frame.exit_fired:
+            return None
+        if frame.head_triggered and not frame.exits_now:
+            self._run_head_once_more(frame)
+        said = frame.exit_verdict
+        return Ending(said.reason, said.value, said.threshold) if said else Ending("exit_edge")
+
+    def _run_head_once_more(self, frame: Frame) -> None:
         assert frame.scope.head is not None
         self._run_step(frame, frame.scope.head, frame.scope.top_level + 1, is_last=True)
 
-    def _take_way_out(self, frame: _Frame) -> None:
+    def _goal_ending(self, frame: Frame) -> Ending | None:
+        """Rules 4 and 5."""
+        if frame.reached_score:
+            ending = Ending("score_threshold_reached", frame.value, frame.contract.exit_on_score)
+        elif frame.until_held:
+            ending = Ending("condition_met")
+        else:
+            return None
+        self._take_way_out(frame, "goal", frame.emitted)
+        return ending
+
+    def _limit_ending(self, frame: Frame, drop: float | None) -> Ending | None:
+        """Rules 6 to 11."""
+        contract = frame.contract
+        regressed = contract.drop is not None and drop is not None and drop >= contract.drop
+        if regressed and drop is not None:
+            self._notice(frame, "regression", -drop, contract.on_regression)
+        gain = frame.standing.stagnates(contract, frame.value)
+        if gain is not None:
+            self._notice(frame, "stagnation", gain, contract.on_stagnation)
+            self._nudge_next_round(frame)
+        limit: Ending | None = None
+        if regressed and contract.on_regression == "exit":
+            limit = Ending("regressed", drop, contract.drop)
+        elif gain is not None and contract.on_stagnation == "exit":
+            limit = Ending("stagnated", gain, contract.min_delta)
+        elif frame.round >= frame.most_rounds:
+            limit = Ending("max_rounds_reached", frame.round, frame.most_rounds)
+        if limit and self._hand_on(frame, limit):
+            return limit
+        if regressed and contract.on_regression == "rollback":
+            self._roll_back(frame)
+        elif not frame.head_triggered:
+            return Ending("no_retrigger")
+        self._start_next_round(frame)
+        return None
+
+    def _notice(self, frame: Frame, kind: str, delta: float, action: str) -> None:
+        self.notices.append(Notice(kind, frame.name, frame.round, delta, action))
+
+    def _nudge_next_round(self, frame: Frame) -> None:
+        if frame.contract.on_stagnation == "nudge":
+            frame.nudged = True
+            frame.standing.without_gain = 0
+
+    def _roll_back(self, frame: Frame) -> None:
+        """Put back what the best round left to the nodes of the loop."""
+        best = frame.standing.best
+        assert best is not None
+        for node_id, context in best.contexts.items():
+            self.contexts[frame.names + node_id] = context.copy()
+        frame.measured_from = best.value
+        frame.line = best.line
+        self.happened["rolled back"] += 1
+
+    def _start_next_round(self, frame: Frame) -> None:
+        for node_id in frame.scope.nodes:
+            context = self._context(frame, node_id)
+            before = len(context.retained)
+            context.forget_unless(frame.is_carried)
+            self.happened["carry trimmed"] += len(context.retained) < before
+        if frame.nudged:
+            self._nudge(frame)
+        frame.start_next_round()
+
+    def _nudge(self, frame: Frame) -> None:
+        given = self.nudges.get(frame.name, ())[len(self.executions[frame.name]) :]
+        text, data = (given[0] if given else None) or NUDGE
+        nudge = Delivery(frame.path_of_nudge, Message(text, "LOOP", data=data))
+        self._context(frame, frame.scope.head or "").pending.append(nudge)
+        self.happened["nudged"] += 1
+
+    # -- where a loop goes when its contract ends it --------------------------------------
+
+    def _hand_on(self, frame: Frame, ending: Ending) -> bool:
+        """Do what the contract says at a limit; False if somebody says to go on."""
+        choice = frame.contract.on_limit
+        if choice == "human":
+            choice = self._ask(frame)
+        match choice:
+            case "fail":
+                self._note_end(frame, ending)
+                raise _SessionEnds("failed", ending.reason)
+            case "stop":
+                raise _SessionEnds("cancelled", "")
+            case "last" | "best":
+                self._leave_at_limit(frame, choice)
+                return True
+        self._go_on(frame, choice)
+        return False
+
+    def _leave_at_limit(self, frame: Frame, choice: str) -> None:
+        best = frame.standing.best
+        emitted = frame.emitted
+        if choice == "best" and best is not None:
+            emitted = best.emitted
+            self.happened["earlier round handed on"] += best.round < frame.round
+        if not frame.exit_fired:
+            self._take_way_out(frame, "limit", emitted)
+
+    def _ask(self, frame: Frame) -> str:
+        """The first answer that the question of a loop understands."""
+        answers = self.decisions.get(frame.name, [])
+        while answers:
+            answer = answers.pop(0)
+            if answer in ("best", "stop") or CONTINUE.fullmatch(answer):
+                self.happened[f"answered {answer}"] += 1
+                return answer
+            self.happened["asked again"] += 1
+        raise _SessionEnds("waiting", "human_input_required")
+
+    def _go_on(self, frame: Frame, answer: str) -> None:
+        said = CONTINUE.fullmatch(answer)
+        assert said is not None
+        frame.allowed = frame.round + int(said[1] or frame.contract.max_rounds)
+        frame.budgets += 1
+        frame.standing.without_gain = 0
+
+    def _take_way_out(self, frame: Frame, label: str, emitted: Emitted) -> None:
         """Leave a loop that its contract ended, whatever the conditions on its exit edges."""
         exits = exit_edges(frame.graph, frame.scope.nodes)
-        labelled = [edge for edge in exits if edge.label == "limit"]
+        labelled = [edge for edge in exits if edge.label == label]
         plain = [edge for edge in exits if edge.label not in LABELS_TAKEN_BY_CONTRACT] or exits
         for edge in labelled or (plain if len(plain) == 1 else []):
-            path, messages = frame.emitted.get(edge.source, ((), []))
+            path, messages = emitted.get(edge.source, ((), []))
             if messages:
                 self._send(frame, edge, list(enumerate(messages)), path)
             else:
@@ -269,13 +328,13 @@ class _Session:
 
     # -- steps ----------------------------------------------------------------------------
 
-    def _run_step(self, frame: _Frame, node_id: str, level: int, is_last: bool = False) -> None:
+    def _run_step(self, frame: Frame, node_id: str, level: int, is_last: bool = False) -> None:
         self._count_step()
         path = frame.path_at(level)
         context = self._context(frame, node_id)
         inputs = context.take_inputs()
         outcome = self._execute(frame, frame.graph.nodes[node_id], inputs, path)
-        context.remember(outcome.messages)
+        context.remember(outcome.messages, path)
         self._record(frame, node_id, path, inputs, outcome)
         for edge in edges_chosen(outcome.verdict, frame.graph.edges_from(node_id)):
             if not _is_dead(frame, edge, is_last):
@@ -291,7 +350,7 @@ class _Session:
             raise _SessionEnds("failed", "max_steps_reached")
         self.steps += 1
 
-    def _execute(self, frame: _Frame, node: Node, inputs: list[Message], path: Path) -> Outcome:
+    def _execute(self, frame: Frame, node: Node, inputs: list[Message], path: Path) -> Outcome:
         match node.type:
             case "human":
                 return Outcome([Message(self._next_answer(), node.id)])
@@ -300,7 +359,8 @@ class _Session:
                 result = self.run_graph(
                     graph, f"{frame.names}{node.id}/", inputs, caller=(frame, path)
                 )
-                return Outcome([replace(result or Message("", node.id), source=node.id)])
+                last = result[-1] if result else Message("", node.id)
+                return Outcome([replace(last, source=node.id)])
             case _:
                 memory = self.memories[frame.names + node.id]
                 return execute(node, inputs, memory, frame.round)
@@ -311,27 +371,36 @@ class _Session:
         return self.answers.pop(0)
 
     def _record(
-        self, frame: _Frame, node_id: str, path: Path, inputs: list[Message], outcome: Outcome
+        self, frame: Frame, node_id: str, path: Path, inputs: list[Message], outcome: Outcome
     ) -> None:
+        messages, verdict = outcome.messages, outcome.verdict
         self.executions[frame.names + node_id].append(
             Execution(
                 inputs=[(message.source, message.content) for message in inputs],
-                outputs=[message.content for message in outcome.messages],
+                outputs=[message.content for message in messages],
+                input_data=[message.data for message in inputs],
+                output_data=[message.data for message in messages],
             )
         )
+        for around in (frame, *frame.around()):
+            around.spent += outcome.tokens
         for scope in frame.in_same_graph():
-            scope.emitted[node_id] = (path, outcome.messages)
-            if outcome.messages:
-                scope.produced[node_id] = outcome.messages
-        if outcome.verdict is not None and frame.is_loop:
-            if outcome.verdict.has_goal:
-                frame.verdict = outcome.verdict
-            frame.exit_reason = outcome.verdict.reason or frame.exit_reason
+            scope.emitted[node_id] = (path, messages)
+            if messages:
+                scope.produced[node_id] = messages
+        if messages:
+            place = frame.graph.nodes[node_id].place
+            frame.outputs.append(Output(node_id, messages, at=(path[-1], place)))
+        if verdict is not None and frame.is_loop:
+            if verdict.has_goal:
+                frame.verdict = verdict
+            if verdict.reason:
+                frame.exit_verdict = verdict
 
     # -- messages -------------------------------------------------------------------------
 
     def _send(
-        self, frame: _Frame, edge: Edge, accepted: list[tuple[int, Message]], path: Path
+        self, frame: Frame, edge: Edge, accepted: list[tuple[int, Message]], path: Path
     ) -> None:
         """Deliver what passed the condition; fire unless nothing passed or all was dropped."""
         arrived = False
@@ -348,10 +417,10 @@ class _Session:
         if arrived and edge.trigger:
             frame.fire(edge)
 
-    def _context(self, frame: _Frame, node_id: str) -> Context:
+    def _context(self, frame: Frame, node_id: str) -> Context:
         return self.contexts[frame.names + node_id]
 
-    def _drop_pending(self, frame: _Frame) -> None:
+    def _drop_pending(self, frame: Frame) -> None:
         for node_id in frame.scope.nodes:
             self._context(frame, node_id).pending.clear()
 
@@ -359,38 +428,46 @@ class _Session:
 
     def is_bounded(self) -> bool:
         """Whether the last entry of some loop missed its goal and no loop around it made up."""
-        last_entries: dict[object, _Frame] = {}
+        last_entries: dict[object, Frame] = {}
         for frame, _ in self.ended:
             if frame.reached_goal:
                 last_entries = {
                     loop: inner
                     for loop, inner in last_entries.items()
-                    if frame.loop not in [outer.loop for outer in _around(inner)]
+                    if frame.loop not in [outer.loop for outer in inner.around()]
                 }
             last_entries[frame.loop] = frame
         return any(frame.is_bounded for frame in last_entries.values())
 
-    def report(self, graph: Graph, status: str, reason: str, output: str) -> Run:
+    def report(self, graph: Graph, status: str, reason: str, result: list[Message]) -> Run:
         never: dict[str, list[Execution]] = {node_id: [] for node_id in graph.nodes}
         in_order = sorted(self.ended, key=lambda pair: _end_path(pair[0]))
         return Run(
-            status, reason, output, never | dict(self.executions), [loop for _, loop in in_order]
+            status=status,
+            reason=reason,
+            output=result[-1].content if result else "",
+            executions=never | dict(self.executions),
+            loops=[loop for _, loop in in_order],
+            data=round_data([Output("", result)]),
+            rounds=self.rounds,
+            notices=self.notices,
+            happened=self.happened,
         )
 
 
-def _is_dead(frame: _Frame, edge: Edge, is_last_run_of_head: bool) -> bool:
+def _is_dead(frame: Frame, edge: Edge, is_last_run_of_head: bool) -> bool:
     if frame.contains(edge):
         return edge.trigger and is_last_run_of_head
     return edge.trigger and edge.label in LABELS_TAKEN_BY_CONTRACT
 
 
-def _result(frame: _Frame) -> Message | None:
-    """The last message of the first end node whose newest output is not empty."""
+def _result(frame: Frame) -> list[Message]:
+    """The newest output of the first end node whose newest output does not end in emptiness."""
     for node_id in frame.graph.end:
         messages = frame.produced.get(node_id, [])
         if messages and not messages[-1].is_empty:
-            return messages[-1]
-    return None
+            return messages
+    return []
 
 
 def _inner_body(node: Node) -> dict[str, Any]:
@@ -398,11 +475,5 @@ def _inner_body(node: Node) -> dict[str, Any]:
     return body
 
 
-def _around(frame: _Frame) -> Iterator[_Frame]:
-    while frame.parent is not None:
-        frame = frame.parent
-        yield frame
-
-
-def _end_path(frame: _Frame) -> Path:
+def _end_path(frame: Frame) -> Path:
     return frame.path_at(frame.scope.top_level + 1)

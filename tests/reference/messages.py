@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -44,43 +45,65 @@ class Delivery:
     clears_kept: bool = False
 
 
+@dataclass(frozen=True)
+class Retained:
+    """A message in a node's context, and the step after which the node retained it."""
+
+    message: Message
+    since: Path | None = None
+    """None while the node has not run with it."""
+
+
 @dataclass
 class Context:
     """What one node has been sent and what it remembers."""
 
     window: int
-    retained: list[Message] = field(default_factory=list)
+    retained: list[Retained] = field(default_factory=list)
     pending: list[Delivery] = field(default_factory=list)
+
+    def copy(self) -> Context:
+        """The same, to be put back later."""
+        return replace(self, retained=list(self.retained), pending=list(self.pending))
 
     def take_inputs(self) -> list[Message]:
         """Apply the pending deliveries in logical order; return all that the node now sees."""
         for delivery in sorted(self.pending, key=lambda d: d.path):
             self._apply(delivery)
         self.pending.clear()
-        return list(self.retained)
+        return [each.message for each in self.retained]
 
     def _apply(self, delivery: Delivery) -> None:
         if delivery.clears_context:
-            self.retained = [message for message in self.retained if message.kept]
+            self.retained = [each for each in self.retained if each.message.kept]
         if delivery.clears_kept:
-            self.retained = [message for message in self.retained if not message.kept]
+            self.retained = [each for each in self.retained if not each.message.kept]
         if delivery.message is not None:
-            self.retained.append(delivery.message)
+            self.retained.append(Retained(delivery.message))
 
-    def remember(self, outputs: list[Message]) -> None:
-        """Forget what the window does not hold, after the node ran."""
+    def remember(self, outputs: list[Message], step: Path) -> None:
+        """Forget what the window does not hold, after the node ran; date what it holds."""
         if self.window >= 0:
             self.retained = _newest(self.retained, self.window)
         if self.window != 0:
-            self.retained += outputs
+            self.retained += [Retained(message) for message in outputs]
+        self.retained = [replace(each, since=each.since or step) for each in self.retained]
+
+    def forget_unless(self, carried: Callable[[Path], bool]) -> None:
+        """Drop what was retained at a time that is not carried on; kept messages stay."""
+        self.retained = [
+            each
+            for each in self.retained
+            if each.message.kept or each.since is None or carried(each.since)
+        ]
 
 
-def _newest(messages: list[Message], places: int) -> list[Message]:
+def _newest(retained: list[Retained], places: int) -> list[Retained]:
     """The kept messages, and the newest of the others in the places that those leave free."""
-    others = [place for place, message in enumerate(messages) if not message.kept]
-    free = max(places - (len(messages) - len(others)), 0)
+    others = [place for place, each in enumerate(retained) if not each.message.kept]
+    free = max(places - (len(retained) - len(others)), 0)
     newest = others[max(len(others) - free, 0) :]
-    return [m for place, m in enumerate(messages) if m.kept or place in newest]
+    return [each for place, each in enumerate(retained) if each.message.kept or place in newest]
 
 
 def condition_holds(condition: Any, message: Message) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.reference.document import Edge, Node
 from tests.reference.messages import Message
+from tests.reference.scores import number
 
 
 @dataclass
@@ -17,6 +18,10 @@ class Verdict:
     reason: str
     has_goal: bool
     goal_met: bool
+    value: float | None = None
+    """The score it read."""
+    threshold: float | None = None
+    """The score it waits for."""
 
 
 @dataclass
@@ -33,6 +38,7 @@ class Outcome:
 
     messages: list[Message] = field(default_factory=list)
     verdict: Verdict | None = None
+    tokens: int = 0
 
 
 def execute(node: Node, inputs: list[Message], memory: Memory, round: int) -> Outcome:
@@ -49,7 +55,7 @@ def execute(node: Node, inputs: list[Message], memory: Memory, round: int) -> Ou
         case "loop":
             return _decide(node, inputs, round)
         case "script":
-            return Outcome(_recite(node, memory))
+            return _recite(node, memory)
     raise ValueError(f"the reference knows no node type {node.type!r}")
 
 
@@ -81,10 +87,12 @@ def _count(node: Node, memory: Memory) -> list[Message]:
     return [Message(text, node.id, data={"loop_counter": report})]
 
 
-def _recite(node: Node, memory: Memory) -> list[Message]:
+def _recite(node: Node, memory: Memory) -> Outcome:
     """The k-th list of the script at the k-th execution; the last one is repeated."""
     script = node.config["outputs"]
-    return [_script_message(node, line) for line in script[: memory.executions][-1]]
+    lines = script[: memory.executions][-1]
+    tokens = sum(line.get("tokens", 0) for line in lines if isinstance(line, dict))
+    return Outcome([_script_message(node, line) for line in lines], tokens=tokens)
 
 
 def _script_message(node: Node, line: str | dict[str, Any]) -> Message:
@@ -98,7 +106,7 @@ def _decide(node: Node, inputs: list[Message], round: int) -> Outcome:
     for message in inputs:
         data |= message.data
     current = int(data.get("iteration", round)) or 1
-    verdict = _verdict(node.config, current, _number(data.get("score")))
+    verdict = _verdict(node.config, current, number(data.get("score")))
     last = inputs[-1] if inputs else Message("", node.id)
     report = {key: data[key] for key in node.config.get("passthrough_keys", []) if key in data}
     report |= {
@@ -118,11 +126,5 @@ def _verdict(config: dict[str, Any], current: int, score: float | None) -> Verdi
         reason = "max_rounds_reached"
     elif goal_met:
         reason = "score_threshold_reached"
-    return Verdict(bool(reason), reason, goal > 0, goal_met)
-
-
-def _number(value: Any) -> float | None:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return None
+    threshold = goal if goal > 0 else None
+    return Verdict(bool(reason), reason, goal > 0, goal_met, score, threshold)

@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from tests.reference.document import Graph, read_graph
 from tests.reference.forest import exit_edges, possible_loops
 from tests.reference.generator import Case, graphs
-from tests.reference.interpreter import Run, interpret
+from tests.reference.interpreter import interpret
+from tests.reference.run import Run
 
 ONLY_GENERATE = settings(
     max_examples=300,

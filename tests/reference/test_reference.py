@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,25 @@ import yaml
 
 from tests.reference.document import read_graph
 from tests.reference.forest import possible_loops
-from tests.reference.interpreter import Execution, LoopRun, Run, interpret
+from tests.reference.handmade import (
+    AGAIN,
+    DONE,
+    Arrow,
+    body,
+    counter,
+    counts,
+    ends,
+    every,
+    human,
+    judge,
+    plain,
+    run_graph,
+    script,
+    seen,
+    texts_seen,
+)
+from tests.reference.interpreter import interpret
+from tests.reference.run import Execution, Run
 
 CASES = Path(__file__).parents[1] / "conformance" / "chatdev"
 
@@ -118,70 +135,7 @@ def test_after_the_third_revision_the_writer_applies_it_and_the_guard_ends_the_l
         ("Guard", "no more than 3 revisions"),
     ]
     assert run.output == "no more than 3 revisions"
-    assert run.loops == [LoopRun("Writer", 3, "exit_edge", bounded=False)]
-
-
-# -- hand-made graphs -------------------------------------------------------------------------
-
-AGAIN = {"type": "keyword", "config": {"any": ["again"]}}
-DONE = {"type": "keyword", "config": {"any": ["done"]}}
-
-
-def script(*outputs: list[Any], **fields: Any) -> dict[str, Any]:
-    return {"type": "script", "config": {"outputs": list(outputs)}, **fields}
-
-
-def plain(**fields: Any) -> dict[str, Any]:
-    return {"type": "passthrough", "config": {}, **fields}
-
-
-def every(**fields: Any) -> dict[str, Any]:
-    return {"type": "passthrough", "config": {"only_last_message": False}, **fields}
-
-
-def counter(most: int, message: str = "enough") -> dict[str, Any]:
-    return {"type": "loop_counter", "config": {"max_iterations": most, "message": message}}
-
-
-def judge(**config: Any) -> dict[str, Any]:
-    return {"type": "loop", "config": config}
-
-
-def human() -> dict[str, Any]:
-    return {"type": "human", "config": {}}
-
-
-Arrow = tuple[str, str] | tuple[str, str, dict[str, Any]]
-
-
-def body(nodes: dict[str, dict[str, Any]], edges: Sequence[Arrow], **fields: Any) -> dict[str, Any]:
-    return {
-        "id": "g",
-        "nodes": [{"id": node_id, **node} for node_id, node in nodes.items()],
-        "edges": [{"from": e[0], "to": e[1], **(e[2] if len(e) == 3 else {})} for e in edges],
-        **fields,
-    }
-
-
-def run_graph(
-    nodes: dict[str, dict[str, Any]],
-    edges: Sequence[Arrow],
-    answers: list[str] | None = None,
-    **fields: Any,
-) -> Run:
-    return interpret({"graph": body(nodes, edges, **fields)}, "task", answers or [])
-
-
-def counts(run: Run) -> dict[str, int]:
-    return {name: len(executions) for name, executions in run.executions.items()}
-
-
-def seen(run: Run, node_id: str) -> list[list[tuple[str, str]]]:
-    return [execution.inputs for execution in run.executions[node_id]]
-
-
-def texts_seen(run: Run, node_id: str) -> list[list[str]]:
-    return [[text for _, text in inputs] for inputs in seen(run, node_id)]
+    assert ends(run) == [("Writer", 3, "exit_edge", False)]
 
 
 # -- joins and dead paths ---------------------------------------------------------------------
@@ -251,7 +205,7 @@ def test_a_self_loop_runs_until_it_says_done() -> None:
         start="a",
     )
     assert counts(run) == {"a": 3, "end": 1}
-    assert run.loops == [LoopRun("a", 3, "exit_edge", bounded=False)]
+    assert ends(run) == [("a", 3, "exit_edge", False)]
 
 
 def test_a_self_loop_inside_a_loop_is_a_loop_of_its_own() -> None:
@@ -361,7 +315,7 @@ def test_the_head_is_the_node_that_was_triggered_and_shapes_what_is_inside() -> 
 def test_a_loop_ends_when_the_head_is_not_triggered_again() -> None:
     nodes = {"a": plain(), "b": script(["again"], []), "end": plain()}
     run = run_graph(nodes, [("a", "b"), ("b", "a"), ("b", "end", {"condition": DONE})], start="a")
-    assert run.loops == [LoopRun("a", 2, "no_retrigger", bounded=False)]
+    assert ends(run) == [("a", 2, "no_retrigger", False)]
     assert run.reason == "no_output"
 
 
@@ -384,7 +338,7 @@ def test_at_the_end_of_the_round_the_head_runs_once_more_and_starts_nothing() ->
 def test_with_exit_now_later_levels_are_skipped_and_the_head_does_not_run_again() -> None:
     run = exit_with_pending_head(exit="now")
     assert counts(run) == {"a": 1, "b": 1, "c": 0, "end": 1}
-    assert run.loops == [LoopRun("a", 1, "exit_edge", bounded=False)]
+    assert ends(run) == [("a", 1, "exit_edge", False)]
 
 
 def test_exit_now_lets_the_level_finish() -> None:
@@ -417,7 +371,7 @@ def test_max_rounds_leaves_by_the_only_exit_whatever_its_condition() -> None:
     run = endless([("b", "end", {"condition": False})], max_rounds=3)
     assert counts(run) == {"a": 3, "b": 3, "end": 1, "other": 0}
     assert seen(run, "end") == [[("b", "three"), ("b", "3")]]
-    assert run.loops == [LoopRun("a", 3, "max_rounds_reached", bounded=False)]
+    assert ends(run) == [("a", 3, "max_rounds_reached", False)]
 
 
 def test_the_edge_labelled_limit_is_taken_by_the_contract_only() -> None:
@@ -657,19 +611,19 @@ def judged(*scores: Any, **config: Any) -> Run:
 def test_a_loop_node_ends_the_loop_with_its_own_reason() -> None:
     run = judged(60, "92", exit_on_score=90)
     assert (run.status, run.output) == ("completed", "draft 2")
-    assert run.loops == [LoopRun("write", 2, "score_threshold_reached", bounded=False)]
+    assert ends(run) == [("write", 2, "score_threshold_reached", False)]
 
 
 def test_a_missed_goal_is_bounded() -> None:
     run = judged(60, 70, 80, exit_on_score=90)
     assert run.status == "bounded"
-    assert run.loops == [LoopRun("write", 3, "max_rounds_reached", bounded=True)]
+    assert ends(run) == [("write", 3, "max_rounds_reached", True)]
 
 
 def test_without_a_goal_the_last_round_is_simply_done() -> None:
     run = judged(60, max_rounds=2)
     assert run.status == "completed"
-    assert run.loops == [LoopRun("write", 2, "max_rounds_reached", bounded=False)]
+    assert ends(run) == [("write", 2, "max_rounds_reached", False)]
 
 
 def test_a_loop_node_routes_by_label_before_it_routes_by_place() -> None:
