@@ -35,7 +35,16 @@ BUSINESS = {
 ORDINARY = {"loop", "function"}
 """Node types whose names are words the engine needs for what it is about."""
 
-SHELL = {"runner.py", "host.py", "executor.py", "binding.py", "context.py", "protocols.py"}
+SHELL = {
+    "runner.py",
+    "host.py",
+    "executor.py",
+    "binding.py",
+    "context.py",
+    "protocols.py",
+    "purse.py",
+    "fan.py",
+}
 """The part of the engine that does what the rest decides."""
 
 MAX_LINES = 500

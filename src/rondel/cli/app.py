@@ -29,6 +29,7 @@ VERBS = {
     "unlock": "open a session's lock, and go on with it",
     "replay": "rebuild any point of a session, without a model call",
     "fork": "start a new session from a point of another",
+    "memory": "see and change what groups of sessions remember",
     "export": "write a session to a file",
     "import": "add a session from a file",
     "gc": "delete sessions that ended long ago",

@@ -14,7 +14,6 @@ from rondel.errors import CallError, GraphError, JournalError
 from rondel.journal.codec import decode, encode
 from rondel.journal.store import SessionRow, Store
 from rondel.sessions.graph import Graph
-from rondel.sessions.scores import score_in
 
 KIND = "session"
 VERSION = 1
@@ -124,7 +123,7 @@ def _tick(file: str, number: int, line: bytes) -> AnyTick:
 def _folded(file: str, row: SessionRow, ticks: list[AnyTick]) -> tuple[str, str]:
     """The state that the ticks lead to, which is also the proof that they fit the graph."""
     try:
-        core = Core(Graph.outline(row.document, row.includes).plan(), measure=score_in)
+        core = Core(Graph.outline(row.document, row.includes).plan())
     except (GraphError, AttributeError, KeyError, TypeError) as error:
         raise CallError(f"{file}:1: the session's graph is damaged: {error}") from error
     for number, tick in enumerate(ticks, 2):

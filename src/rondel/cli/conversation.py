@@ -43,7 +43,7 @@ def past_of(engine: Engine, session: Session, length: int | None = None) -> Past
             if event.event == "human_input_required":
                 asked[event.address] = event
     core = narrator.core
-    still = [core.steps[number].address for number in core.questions]
+    still = [core.asker(number)[1] for number in core.questions]
     return Past(narrator.seq, [asked[address] for address in still])
 
 

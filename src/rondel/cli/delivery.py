@@ -82,7 +82,7 @@ def _outcome(
 
 def _would_change(engine: Engine, session: Session, control: AnyControl) -> bool:
     """Whether the session as it stands takes the control; raises if it does not."""
-    core, _ = fold(engine.store, session.id, session.plan)
+    core = fold(engine.store, session.id, session.plan).core
     return control.tick(session.id, core, time.time()) is not None
 
 

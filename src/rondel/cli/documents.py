@@ -12,15 +12,16 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path as FilePath
 from typing import Any, cast
 
+from rondel.cli.agents import configs_in_document, with_provider
 from rondel.cli.arguments import parse_path
 from rondel.errors import CallError, GraphError, Problem
 from rondel.graph.names import Names
 from rondel.graph.paths import Path, path_text
 from rondel.graph.positions import Positions, parse
+from rondel.nodes.agent import AgentConfig
 from rondel.sessions.graph import Graph
 from rondel.sessions.registry import default_registry
 
-AGENT = "agent"
 Change = tuple[Path, Any]
 KINDS = {dict: "a mapping", list: "a list", str: "a text", bool: "true or false"}
 
@@ -88,7 +89,7 @@ def _change(document: dict[str, Any], changes: Sequence[Change], provider: str |
         bare = path[0] == "graph" and "graph" not in document and "nodes" in document
         _set(document, path[1:] if bare else path, value)
     if provider is not None:
-        for config in _agent_configs(document.get("graph", document)):
+        for config in configs_in_document(document.get("graph", document)):
             _replace_provider(config, provider)
 
 
@@ -138,28 +139,10 @@ def _check_provider(provider: str) -> None:
         raise CallError(f"--provider: there is no provider {provider!r}; {known.hint(provider)}")
 
 
-def _agent_configs(body: Any) -> Iterator[dict[str, Any]]:
-    """The config of every agent of a graph's body, inline graphs included."""
-    nodes = body.get("nodes") if isinstance(body, dict) else None
-    for node in nodes if isinstance(nodes, list) else ():
-        if not isinstance(node, dict):
-            continue
-        if node.get("config") is None and node.get("type") == AGENT:
-            node["config"] = {}
-        config = node.get("config")
-        if not isinstance(config, dict):
-            continue
-        if node.get("type") == AGENT:
-            yield config
-        for key in ("graph", "config"):
-            yield from _agent_configs(config.get(key))
-
-
 def _replace_provider(config: dict[str, Any], provider: str) -> None:
     """Another provider, without the address, the key and the options of the old one."""
-    registry = default_registry()
-    known = registry.config_model("node", AGENT).model_fields.keys()
-    known |= registry.config_model("provider", provider).model_fields.keys()
+    options = default_registry().config_model("provider", provider)
+    known = AgentConfig.model_fields.keys() | options.model_fields.keys()
     if config.get("provider") != provider:
         for key in [key for key in config if key not in known or key in ("base_url", "api_key")]:
             del config[key]
@@ -171,12 +154,10 @@ def _replace_in_files(graph: Graph, provider: str) -> None:
     these files that a session keeps.
     """
     for document in graph.includes.values():
-        for config in _agent_configs(document.get("graph", document)):
+        for config in configs_in_document(document.get("graph", document)):
             _replace_provider(config, provider)
     for node in graph.plan().nodes:
-        config = node.spec.config
-        if node.spec.type == AGENT and config.provider != provider:
-            node.spec = replace(node.spec, config=config.with_provider(provider))
+        node.spec = with_provider(node.spec, provider)
 
 
 # Python

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rondel.cli.agents import PLACES, configs_of
 from rondel.cli.arguments import Answers
 from rondel.cli.conversation import Conversation, Past
 from rondel.cli.database import Ways, is_python, ways
-from rondel.cli.documents import AGENT, open_graph
+from rondel.cli.documents import open_graph
 from rondel.cli.failures import FAILED, complain
 from rondel.cli.keyboard import Keyboard
 from rondel.cli.loops import label_width, loops_of
@@ -46,14 +47,16 @@ class Foreground:
 
     def answers_for(self, graph: Graph) -> Answers:
         """The answers given beforehand; raises if one is for a node that is not there."""
-        return Answers(self.answers, _nodes(graph, HUMAN))
+        asking = [head for head, loop in graph.spec.loops.items() if loop.on_limit == "ask"]
+        return Answers(self.answers, [*_nodes(graph, HUMAN), *asking])
 
     async def show(self, engine: Engine, session: Session, title: str, past: Past) -> int:
         """Show a session that is under way, to its end or its rest; the exit code says which."""
         graph = session.graph
         durable = not isinstance(engine.store, MemoryStore)
         view: View = JsonView() if self.as_json else _terminal(graph)
-        simulated = any(map(_has_no_provider, _nodes(graph, AGENT).values()))
+        agents = (agent for node in graph.plan().nodes for agent in configs_of(node.spec))
+        simulated = any("provider" not in agent.model_fields_set for agent in agents)
         view.open(f"{title}, session {session.id}" if durable else title, simulated=simulated)
         keyboard = None if self.no_input else Keyboard()
         conversation = Conversation(view, self.answers_for(graph), keyboard, self.debug)
@@ -118,13 +121,9 @@ def _answer(node: str, conversation: Conversation, how: Ways | None) -> str:
 
 
 def _terminal(graph: Graph) -> TerminalView:
-    agents = _nodes(graph, AGENT)
+    agents = [node.id for node in graph.plan().nodes if node.spec.type in PLACES]
     return TerminalView(max(map(len, agents), default=0), label_width(loops_of(graph.plan())))
 
 
 def _nodes(graph: Graph, type: str) -> dict[str, NodeSpec]:
     return {node.id: node.spec for node in graph.plan().nodes if node.spec.type == type}
-
-
-def _has_no_provider(agent: NodeSpec) -> bool:
-    return "provider" not in agent.config.model_fields_set

@@ -17,7 +17,6 @@ from rondel.engine.core import Core
 from rondel.sessions.engine import Engine
 from rondel.sessions.fork import position_of
 from rondel.sessions.records import QuestionRecord, Result, questions_of, result_of
-from rondel.sessions.scores import score_in
 from rondel.sessions.session import Session
 
 
@@ -60,7 +59,7 @@ async def _replay(db: str | None, id: str, to: str | None, as_json: bool) -> int
 
 
 def _state(engine: Engine, session: Session, length: int) -> tuple[Result, list[QuestionRecord]]:
-    core = Core(session.plan, measure=score_in)
+    core = Core(session.plan)
     for tick in engine.store.read(session.id, 0, length):
         core.apply(tick)
     return result_of(session.id, core), questions_of(core)

@@ -12,11 +12,13 @@ from rondel.cli.database import find, open_existing, ways
 from rondel.cli.faces import document, session_face
 from rondel.cli.options import AsDocument, Db, Debug, Id
 from rondel.cli.sessions import inputs_text
-from rondel.cli.tables import length, moment, short
-from rondel.cli.views import content_text, loop_text, status_text, usage_text
+from rondel.cli.tables import length, moment, print_table, short
+from rondel.cli.views import content_text, loop_text, money, status_text, usage_text
 from rondel.sessions.engine import Engine
-from rondel.sessions.records import QuestionRecord, StepRecord
+from rondel.sessions.records import CallRecord, QuestionRecord, StepRecord
 from rondel.sessions.session import Session
+
+CALLS = ("ADDRESS", "MODEL", "IN", "OUT", "COST", "DURATION")
 
 
 def show(
@@ -24,21 +26,26 @@ def show(
     steps: Annotated[
         bool, typer.Option("--steps", help="Every step with its inputs and outputs.")
     ] = False,
+    calls: Annotated[
+        bool, typer.Option("--calls", help="Every model call: where, which model, what it took.")
+    ] = False,
     as_json: AsDocument = False,
     db: Db = None,
     debug: Debug = False,  # noqa: ARG001
 ) -> int:
     """Show a session: its state, inputs, loops, cost, open questions and output."""
-    return asyncio.run(_show(db, session, steps, as_json))
+    return asyncio.run(_show(db, session, steps, calls, as_json))
 
 
-async def _show(db: str | None, id: str, steps: bool, as_json: bool) -> int:
+async def _show(db: str | None, id: str, steps: bool, calls: bool, as_json: bool) -> int:
     async with open_existing(db) as engine:
         session = find(engine, id)
         if as_json:
             face = session_face(engine, session)
             if steps:
                 face["steps"] = msgspec.to_builtins(session.steps())
+            if calls:
+                face["calls"] = msgspec.to_builtins(session.ledger())
             print(document(face))
             return 0
         _print(engine, session, db)
@@ -46,6 +53,9 @@ async def _show(db: str | None, id: str, steps: bool, as_json: bool) -> int:
             print("steps")
             for step in session.steps():
                 _print_step(step)
+        if calls:
+            rows = [_call_cells(call) for call in session.ledger()]
+            print_table(CALLS, rows, right="IN OUT COST DURATION")
     return 0
 
 
@@ -85,6 +95,11 @@ def question_text(question: QuestionRecord) -> str:
     actions = f" ({', '.join(question.actions)})" if question.actions else ""
     text = short(question.description, 200) or "an answer is needed"
     return f"{question.node_id}: {text}{actions}"
+
+
+def _call_cells(call: CallRecord) -> tuple[str, ...]:
+    tokens = f"{call.input_tokens:,}", f"{call.output_tokens:,}"
+    return call.address, call.model, *tokens, money(call.usd), length(call.duration)
 
 
 def _line(name: str, text: str) -> None:

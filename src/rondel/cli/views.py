@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import msgspec
@@ -93,21 +94,9 @@ class TerminalView:
             self._spinner.start()
 
     def show(self, event: Event) -> None:
-        match event.event:
-            case "token_stream":
-                self._stream(event)
-            case "node_state_change":
-                self._node(event)
-            case "loop:round_completed":
-                self._round(event)
-            case "loop:exited" if "/" in str(event.address):
-                self._print(f"{event.address} ended: {ending(event.data)}", "dim")
-            case "error":
-                who = event.address or "session"
-                again = ", trying again" if event.data["kind"] == "retry" else ""
-                self._print(f"{who} failed{again}: {event.data['error']}", "red")
-            case "human_input_required":
-                self._question(event)
+        shown = self._shown.get(event.event)
+        if shown is not None:
+            shown(self, event)
 
     def prompt(self, node: str) -> None:
         self._rest()
@@ -174,6 +163,30 @@ class TerminalView:
         line.truncate(self._width - 1, overflow="ellipsis")
         return line
 
+    def _inner_loop_ended(self, event: Event) -> None:
+        if "/" in str(event.address):
+            self._print(f"{event.address} ended: {ending(event.data)}", "dim")
+
+    def _setback(self, event: Event) -> None:
+        self._print(setback_text(event), "yellow")
+
+    def _breaker(self, event: Event) -> None:
+        what = "warns" if event.event.endswith("warning") else "locks the session"
+        self._print(f"the circuit breaker {what}: {event.data['message']}", "yellow")
+
+    def _turn(self, event: Event) -> None:
+        self._texts.pop(str(event.address), None)
+        said = self._line(f"  {event.data['agent']}: ", event.data["content"])
+        self._console.print(said, style="dim")
+
+    def _memory_error(self, event: Event) -> None:
+        self._print(f"memory failed, the run goes on: {event.data['error']}", "red")
+
+    def _error(self, event: Event) -> None:
+        who = event.address or "session"
+        again = ", trying again" if event.data["kind"] == "retry" else ""
+        self._print(f"{who} failed{again}: {event.data['error']}", "red")
+
     def _round(self, event: Event) -> None:
         data = event.data
         loop = str(event.address).rpartition("[")[0]
@@ -196,6 +209,28 @@ class TerminalView:
             self._print(data["description"].strip())
         if data["actions"]:
             self._print(f"answer with one of: {', '.join(data['actions'])}")
+
+    _shown: dict[str, Callable[[TerminalView, Event], None]] = {
+        "token_stream": _stream,
+        "node_state_change": _node,
+        "loop:round_completed": _round,
+        "loop:regression": _setback,
+        "loop:stagnation": _setback,
+        "loop:exited": _inner_loop_ended,
+        "circuit_breaker:warning": _breaker,
+        "circuit_breaker:tripped": _breaker,
+        "debate:round": _turn,
+        "memory_error": _memory_error,
+        "error": _error,
+        "human_input_required": _question,
+    }
+
+
+def setback_text(event: Event) -> str:
+    """A round that was worse than the best, or no better, and what follows."""
+    data = event.data
+    what = "fell behind the best" if event.event == "loop:regression" else "got no further"
+    return f"{event.address} {what} ({number(data['delta'])}): {data['action']}"
 
 
 def loop_text(loop: LoopResult) -> str:

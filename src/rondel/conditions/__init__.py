@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from rondel.conditions import constant, expr, function, function_process, keyword, regex_extract
+from rondel.conditions import (
+    constant,
+    expr,
+    function,
+    function_process,
+    keyword,
+    regex_extract,
+    splits,
+    until,
+)
 from rondel.engine.registry import Registry
 
 
@@ -14,3 +23,5 @@ def register(registry: Registry) -> None:
     function.register(registry)
     regex_extract.register(registry)
     function_process.register(registry)
+    until.register(registry)
+    splits.register(registry)

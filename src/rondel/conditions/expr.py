@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, field_validator
 from rondel.conditions.expression import Expression
 from rondel.engine.message import Message
 from rondel.engine.registry import Registry
+from rondel.errors import StepFailed
 
 VARIABLES: dict[str, Callable[[Message, int], Any]] = {
     "data": lambda message, _round: message.data,
@@ -35,6 +37,30 @@ class ExprConfig(BaseModel):
     def expression(self) -> Expression:
         """The expression, compiled once."""
         return Expression(self.expr, tuple(VARIABLES))
+
+    def implies(self, other: Any) -> bool:
+        """The same expression holds when this one does."""
+        return isinstance(other, ExprConfig) and self.expr.strip() == other.expr.strip()
+
+    def never(self) -> bool:
+        """Whether it is false without looking at anything."""
+        if self.expression.names:
+            return False
+        try:
+            return not self.expression({})
+        except StepFailed:
+            return False
+
+    def holds_for(self, data: Mapping[str, Any], open_keys: frozenset[str]) -> bool | None:
+        """What it makes of data alone; None if it looks at anything else."""
+        words = set(re.findall(r"\w+", self.expr))
+        calls = "(" in self.expr
+        if calls or set(self.expression.names) != {"data"} or words & open_keys:
+            return None
+        try:
+            return self.expression({"data": dict(data)})
+        except StepFailed:
+            return None
 
     @field_validator("expr")
     @classmethod

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Self
+from collections.abc import Sequence
+from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
@@ -25,11 +26,41 @@ class KeywordConfig(BaseModel):
     regex: list[Pattern] = []
     case_sensitive: bool = Field(default=True, strict=True)
 
+    def words(self) -> Sequence[str]:
+        """The words that make a difference; patterns have none that could be named."""
+        return (*self.any, *self.none)
+
+    def implies(self, other: Any) -> bool:
+        """Each word that makes it pass or refuse makes the other one do so as well."""
+        if not isinstance(other, KeywordConfig) or self.case_sensitive != other.case_sensitive:
+            return False
+        if not _each_contains_one(other.none, self.none, self.case_sensitive):
+            return False
+        if not (other.any or other.regex):
+            return True
+        opens = not (self.any or self.regex)
+        if opens or not set(self.regex) <= set(other.regex):
+            return False
+        return _each_contains_one(self.any, other.any, self.case_sensitive)
+
+    def never(self) -> bool:
+        """Whether each word that it looks for holds one that it refuses."""
+        if self.regex or not self.any:
+            return False
+        return _each_contains_one(self.any, self.none, self.case_sensitive)
+
     @model_validator(mode="after")
     def _says_something(self) -> Self:
         if not (self.any or self.none or self.regex):
             raise ValueError("a keyword condition needs at least one of any, none and regex")
         return self
+
+
+def _each_contains_one(words: list[str], parts: list[str], case_sensitive: bool) -> bool:
+    """Whether a text that has any of the words has one of the parts, too."""
+    if not case_sensitive:
+        words, parts = [word.lower() for word in words], [part.lower() for part in parts]
+    return all(any(part in word for part in parts) for word in words)
 
 
 class KeywordCondition:

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from rondel.conditions.patterns import readable
 from rondel.engine.message import Message
 from rondel.engine.registry import Registry
+from rondel.graph.promises import EdgePromise
 
 
 class RegexExtractConfig(BaseModel):
@@ -25,6 +26,10 @@ class RegexExtractConfig(BaseModel):
     case_sensitive: bool = Field(default=True, strict=True)
     on_no_match: Literal["pass", "drop", "default"] = "pass"
     default_value: str = ""
+
+    def edge_promise(self) -> EdgePromise:
+        """It changes the text alone, and drops what does not match only if it is told to."""
+        return EdgePromise(drops=self.on_no_match == "drop", adds=False)
 
     @model_validator(mode="after")
     def _group_exists(self) -> Self:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from rondel.engine.context import StepContext
+from rondel.engine.fan import Fan
 from rondel.engine.message import Message
 from rondel.engine.protocols import (
     Condition,
@@ -22,12 +23,15 @@ from rondel.engine.protocols import (
     Process,
     Processor,
     Router,
+    Selective,
+    Split,
+    Term,
 )
 from rondel.engine.registry import Registry
 from rondel.engine.step import Step
 from rondel.errors import RondelError, StepTimeout
 from rondel.graph.plan import CONTRACT_LABELS, Plan, PlanEdge, PlanNode
-from rondel.graph.spec import ALWAYS, Call, Retry
+from rondel.graph.spec import ALWAYS, Call, DynamicSpec, Retry
 
 
 class BoundEdge:
@@ -61,6 +65,7 @@ class BoundNode:
         edges: list[BoundEdge],
         registry: Registry,
         middleware: Sequence[Middleware],
+        fans: dict[str, tuple[DynamicSpec, Split]],
     ) -> None:
         self.source = node.name
         self.edges = edges
@@ -76,6 +81,8 @@ class BoundNode:
             if self.processor is None:
                 self.processor = registry.build("node", spec.type, spec.config)
             self.call = _wrap(self.processor, node, middleware)
+            if fans:
+                self.call = Fan(self.call, fans)
             bare = self.call == self.processor.process
             if bare and isinstance(self.processor, Immediate):
                 self.now = self.processor.process_now
@@ -113,9 +120,33 @@ class Binding:
         self.plan = plan
         self.edges = [BoundEdge(edge, registry) for edge in plan.edges]
         self.nodes = [
-            BoundNode(node, [self.edges[index] for index in node.out], registry, middleware)
+            BoundNode(
+                node,
+                [self.edges[index] for index in node.out],
+                registry,
+                middleware,
+                _fans(plan, node, registry),
+            )
             for node in plan.nodes
         ]
+        self._registry = registry
+        self._terms: dict[int, Term] = {}
+
+    def term(self, call: Call) -> Term:
+        """What a contract calls for, built once."""
+        if id(call) not in self._terms:
+            self._terms[id(call)] = _made("contract", call, self._registry)
+        return self._terms[id(call)]
+
+
+def _fans(plan: Plan, node: PlanNode, registry: Registry) -> dict[str, tuple[DynamicSpec, Split]]:
+    """The dynamic edges into a node, by the node they come from."""
+    found = {}
+    for index in node.into:
+        spec = plan.edges[index].spec
+        if spec.dynamic is not None:
+            found[spec.source] = spec.dynamic, _made("split", spec.dynamic.split, registry)
+    return found
 
 
 def _made(kind: str, call: Call, registry: Registry) -> Any:
@@ -164,7 +195,8 @@ def _leaves_a_loop(step: Step, edge: BoundEdge) -> bool:
 def _wrap(processor: Processor, node: PlanNode, middleware: Sequence[Middleware]) -> Handler:
     call: Handler = processor.process
     for layer in reversed(middleware):
-        call = _around(layer, call)
+        if not isinstance(layer, Selective) or layer.wraps(node):
+            call = _around(layer, call)
     if node.spec.timeout is not None:
         call = _with_timeout(call, node.spec.timeout)
     if node.spec.retry.max_attempts > 1:

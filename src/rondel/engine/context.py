@@ -15,6 +15,25 @@ _part: ContextVar[list[Usage] | None] = ContextVar("_part", default=None)
 """What the sub-step that this code runs in has been charged so far."""
 
 
+class Halted(BaseException):
+    """The session was locked: the step ends here without a trace and is done again later.
+
+    No node is to catch this, so it is no Exception.
+    """
+
+
+class Spending(Protocol):
+    """Leave for model calls."""
+
+    async def reserve(self, step: Step, estimate: Callable[[], Usage]) -> None:
+        """Return when the budgets around the step allow such a call."""
+        ...
+
+    def charge(self, step: Step, usage: Usage) -> None:
+        """A call was made."""
+        ...
+
+
 class Shell(Protocol):
     """What a context needs of the runner around it."""
 
@@ -36,8 +55,14 @@ class Shell(Protocol):
         """Journal a sub-step."""
         ...
 
-    async def reserve(self, step: Step, estimate: Callable[[], Usage]) -> None:
-        """Return when the budgets around the step allow such a call."""
+    @property
+    def halted(self) -> bool:
+        """Whether steps under way should not begin anything more."""
+        ...
+
+    @property
+    def purse(self) -> Spending:
+        """Who gives leave for model calls."""
         ...
 
 
@@ -106,6 +131,10 @@ class StepContext:
         return f"{self._shell.session}:{self.step.address}"
 
     @property
+    def offset(self) -> int:
+        return 0
+
+    @property
     def attempt(self) -> int:
         return 1 if self.retried is None else len(self.retried) + 1
 
@@ -128,6 +157,8 @@ class StepContext:
         parts = self.step.parts
         if parts is not None and name in parts:
             return parts[name]
+        if self._shell.halted:
+            raise Halted
         spent: list[Usage] = []
         token = _part.set(spent)
         try:
@@ -141,10 +172,13 @@ class StepContext:
         return value
 
     async def reserve(self, estimate: Callable[[], Usage]) -> None:
-        await self._shell.reserve(self.step, estimate)
+        if self._shell.halted:
+            raise Halted
+        await self._shell.purse.reserve(self.step, estimate)
 
     def charge(self, usage: Usage) -> None:
         spent = _part.get()
         if spent is None:
             spent = self.usage = self.usage or []
         spent.append(usage)
+        self._shell.purse.charge(self.step, usage)

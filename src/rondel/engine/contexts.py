@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from rondel.engine.aging import AgingTranscript
+from rondel.engine.progress import NOTHING, Remembered
 from rondel.engine.transcript import Transcript
 from rondel.graph.plan import Plan
 
@@ -14,8 +16,8 @@ class NodeState:
 
     __slots__ = ("private", "transcript")
 
-    def __init__(self, window: int) -> None:
-        self.transcript = Transcript(window)
+    def __init__(self, transcript: Transcript) -> None:
+        self.transcript = transcript
         self.private: Any = None
 
 
@@ -31,7 +33,7 @@ class Contexts:
     def __getitem__(self, node: int) -> NodeState:
         state = self._states[node]
         if state is None:
-            state = self._states[node] = NodeState(self._plan.nodes[node].window)
+            state = self._states[node] = NodeState(self._transcript(node))
         return state
 
     def items(self) -> Iterator[tuple[int, NodeState]]:
@@ -53,4 +55,44 @@ class Contexts:
         for node in nodes:
             state = self._states[node]
             if state is not None:
-                state.transcript = Transcript(state.transcript.window)
+                state.transcript = self._transcript(node)
+
+    def age(self, nodes: Iterable[int], number: int) -> None:
+        """Forget what these nodes retained before that step."""
+        for node in nodes:
+            state = self._states[node]
+            if state is not None and isinstance(state.transcript, AgingTranscript):
+                state.transcript.forget_before(number)
+
+    def remember(self, nodes: Iterable[int]) -> dict[int, Remembered]:
+        """What these nodes retain, and what waits for them."""
+        remembered = {}
+        for node in nodes:
+            state = self._states[node]
+            if state is not None:
+                remembered[node] = _remembered(state.transcript)
+        return remembered
+
+    def restore(self, nodes: Iterable[int], remembered: Mapping[int, Remembered]) -> None:
+        """Put that back."""
+        for node in nodes:
+            state = self._states[node]
+            if state is None:
+                continue
+            transcript, then = state.transcript, remembered.get(node, NOTHING)
+            transcript.replace(then.retained[: then.length])
+            transcript.inbox = list(then.inbox)
+            transcript.keeps = then.keeps
+            if isinstance(transcript, AgingTranscript):
+                transcript.stamps = then.stamps[: then.length]
+
+    def _transcript(self, node: int) -> Transcript:
+        window = self._plan.nodes[node].window
+        return AgingTranscript(window) if self._plan.ages else Transcript(window)
+
+
+def _remembered(transcript: Transcript) -> Remembered:
+    """Lists that only ever grow are not copied: their length says what they held."""
+    stamps = transcript.stamps if isinstance(transcript, AgingTranscript) else []
+    retained = transcript.retained
+    return Remembered(retained, len(retained), stamps, transcript.keeps, list(transcript.inbox))

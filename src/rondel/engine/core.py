@@ -7,7 +7,7 @@ their own and get the same state. With `effects` given, the core also notes down
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, assert_never
 
 import msgspec
@@ -16,55 +16,49 @@ from rondel.engine import ticks
 from rondel.engine.effects import (
     Command,
     Effect,
+    Judge,
     Leave,
     Route,
     StatusChanged,
     StepStarted,
     StepTicked,
 )
-from rondel.engine.endings import (
-    CANCELLED,
-    EXIT_EDGE,
-    FAILED,
-    MAX_ROUNDS,
-    LoopEnd,
-)
-from rondel.engine.frame import Emission, Frame
+from rondel.engine.endings import LoopEnd
+from rondel.engine.frame import Frame
+from rondel.engine.limits import Limits
 from rondel.engine.message import Message
 from rondel.engine.outputs import Outputs
-from rondel.engine.protocols import Question, Usage
-from rondel.engine.schedule import Schedule
+from rondel.engine.progress import Emission
+from rondel.engine.protocols import Usage
+from rondel.engine.ruling import BREAKER_TRIPPED, CANCELLED, EXIT_EDGE, FAILED, Ruling
 from rondel.engine.step import Step
 from rondel.engine.transcript import Delivery
-from rondel.graph.plan import Group, Plan, Scope, Wire
+from rondel.graph.plan import Group, Plan, PlanNode, Scope, Wire
 
 TASK = "TASK"
 """The source of the message that start nodes get."""
 
+TAKEN_UP = (ticks.Resumed, ticks.Forked)
+"""Ticks before which nobody ran the session."""
+
 ENDED = frozenset({"completed", "bounded", "failed", "cancelled"})
 
 
-class Core(Schedule):
+class Core(Limits):
     """The state of one session, and the rules by which ticks change it."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        effects: list[Effect] | None = None,
-        measure: Callable[[Message], float | None] | None = None,
-    ) -> None:
+    def __init__(self, plan: Plan, effects: list[Effect] | None = None) -> None:
         super().__init__(plan, effects)
-        self._measure = measure
         self.inputs: dict[str, Any] = {}
         self.status = "pending"
         self.reason = ""
         self.message = ""
-        self.steps: dict[int, Step] = {}
-        self.questions: dict[int, Question] = {}
         self.signals: dict[str, Any] = {}
         self.spent = Usage()
         """What all model calls so far took together."""
         self.calls = 0
+        self.own, self.own_calls = Usage(), 0
+        """The same without what another session spent whose past this one shares."""
         self.started_at = 0.0
         self.last_at = 0.0
         self.idle = 0.0
@@ -80,18 +74,18 @@ class Core(Schedule):
     def apply(self, tick: ticks.AnyTick) -> list[Command]:
         """Fold one tick in; the commands are what must be done because of it."""
         self.commands = []
-        if self.status not in ("running", "pending") or type(tick) is ticks.Resumed:
+        if self.status not in ("running", "pending") or type(tick) in TAKEN_UP:
             self.idle += tick.at - self.last_at
         self.last_at = tick.at
         if isinstance(tick, ticks.Finished):
-            self._finish(tick)
             if tick.usage:
-                self._spend(tick.usage)
+                self._spend(tick.step, tick.usage)
+            self._finish(tick)
         else:
-            self._apply_rare(tick)
             usage: list[Usage] | None = getattr(tick, "usage", None)
             if usage:
-                self._spend(usage)
+                self._spend(tick.step, usage)  # type: ignore[union-attr]
+            self._apply_rare(tick)
         if self.status != "running" or self.questions or self.paused or self.lock:
             self._update_status()
         return self.commands
@@ -100,22 +94,37 @@ class Core(Schedule):
         match tick:
             case ticks.Started():
                 self._begin_session(tick)
+            case ticks.Finished():
+                self._finish(tick)
             case ticks.Failed():
                 self._fail_step(tick)
+            case ticks.Judged():
+                self._settle_all([self._decide(self.frames[tick.entry], held=tick.held)])
+            case ticks.WayOut():
+                frame = self.frames[tick.entry]
+                self._force_out(frame, frame.ways or {}, tick.altered)
+                self._settle_all([self._leave(frame, frame.ruling or Ruling(EXIT_EDGE))])
+            case ticks.Suspended() | ticks.Answered() | ticks.Substepped():
+                self._apply_to_step(tick)
+            case ticks.Spent() | ticks.Refused():
+                self._apply_spending(tick)
+            case _:
+                self._control(tick)
+
+    def _apply_to_step(self, tick: ticks.Suspended | ticks.Answered | ticks.Substepped) -> None:
+        match tick:
             case ticks.Suspended():
                 self._suspend(tick)
             case ticks.Answered():
                 self._answer(tick)
             case ticks.Substepped():
                 self._keep_part(tick)
-            case ticks.WayOut():
-                frame = self.frames[tick.entry]
-                self._force_out(frame, frame.emitted, tick.altered)
-                self._settle_all([self._leave(frame, MAX_ROUNDS)])
-            case ticks.Finished():
-                self._finish(tick)
-            case _:
-                self._control(tick)
+
+    def _apply_spending(self, tick: ticks.Spent | ticks.Refused) -> None:
+        step = self.steps[tick.step]
+        self._mark(StepTicked(step, tick, step.address))
+        if isinstance(tick, ticks.Refused):
+            self._refuse(tick)
 
     def _control(self, tick: ticks.Control) -> None:
         match tick:
@@ -128,13 +137,24 @@ class Core(Schedule):
             case ticks.Locked():
                 self.lock = tick
             case ticks.Unlocked():
-                self.lock = None
+                self._unlock()
             case ticks.Stopped():
-                self._end("cancelled", "stopped", f"stopped by {tick.by or 'the user'}", CANCELLED)
+                reason = CANCELLED if self.lock is None else BREAKER_TRIPPED
+                self._end("cancelled", "stopped", f"stopped by {tick.by or 'the user'}", reason)
+            case ticks.Forked():
+                self.own, self.own_calls = Usage(), 0
+                self._unlock()
+            case ticks.Noted():
+                pass
             case ticks.Aborted():
                 self._end("failed", tick.reason, tick.message, FAILED)
             case _:
                 assert_never(tick)
+
+    def _unlock(self) -> None:
+        self.lock = None
+        if self.root is not None and self.root.open == 0 and not self.ended:
+            self._end_session(self.root)
 
     def todo(self) -> list[Command]:
         """Everything that is under way: what a process that takes the session over must do."""
@@ -145,9 +165,30 @@ class Core(Schedule):
             elif not self._is_waiting(step):
                 commands.append(step)
         for frame in self.frames.values():
-            if frame.at_limit:
-                commands.append(Leave(frame, frame.emitted))
+            if frame.ways is not None:
+                commands.append(Leave(frame, frame.ways))
+            elif frame.judging:
+                commands.append(Judge(frame, *frame.hear()))
         return commands
+
+    @property
+    def active(self) -> float:
+        """Seconds the session has run so far, waiting excluded."""
+        return self.last_at - self.started_at - self.idle
+
+    @property
+    def next_deadline(self) -> float | None:
+        """When the first open question expires."""
+        deadlines = [q.deadline for q in self.questions.values() if q.deadline is not None]
+        return min(deadlines, default=None)
+
+    def asker(self, question: int) -> tuple[PlanNode, str]:
+        """Who asks an open question, and where: a step's node, or the head of a loop."""
+        if question > 0:
+            step = self.steps[question]
+            return step.node, step.address
+        frame = self.frames[-question]
+        return self.plan.nodes[frame.scope.head or 0], frame.address
 
     @property
     def ended(self) -> bool:
@@ -164,16 +205,19 @@ class Core(Schedule):
         """How the last entry of every loop ended, in the order of the heads in the file."""
         return [self.endings.last[head] for head in sorted(self.endings.last)]
 
-    def _spend(self, usage: list[Usage]) -> None:
-        total = self.spent
+    def _spend(self, step: int, usage: list[Usage]) -> None:
+        """Enter model calls of a step into the totals of all that is around it."""
         self.calls += len(usage)
-        self.spent = Usage(
-            "",
-            total.input_tokens + sum(call.input_tokens for call in usage),
-            total.output_tokens + sum(call.output_tokens for call in usage),
-            total.usd + sum(call.usd for call in usage),
-            total.duration + sum(call.duration for call in usage),
-        )
+        self.own_calls += len(usage)
+        self.spent = summed([self.spent, *usage])
+        self.own = summed([self.own, *usage])
+        tokens = sum(call.tokens for call in usage)
+        usd = sum(call.usd for call in usage)
+        frame: Frame | None = self.steps[step].frame
+        while frame is not None:
+            frame.progress.tokens += tokens
+            frame.progress.usd += usd
+            frame = frame.parent
 
     # Sessions and graphs
 
@@ -208,11 +252,16 @@ class Core(Schedule):
             return
         self.contexts.forget(frame.scope.nodes)
         del self.frames[frame.entry]
+        if self._is_cut(frame):
+            self._drop(frame.owner.number)
+            return
         produced = self.outputs.of(frame)
         frame.owner.routing = [produced[-1] if produced else Message()]
         self.commands.append(Route(frame.owner, frame.owner.routing))
 
     def _end_session(self, frame: Frame) -> None:
+        if self.lock is not None:
+            return  # nothing is left to do, but somebody must have seen it: `_unlock` ends it
         if self.outputs.of(frame) is None:
             self._end("failed", "no_output", self.outputs.why_none(frame), FAILED)
         else:
@@ -222,10 +271,11 @@ class Core(Schedule):
         """The session is over; loops still under way end with it, innermost first."""
         for frame in sorted(self.frames.values(), key=lambda f: -f.entry):
             if frame.scope.head is not None:
-                self._record_end(frame, loop_reason)
+                self._record_end(frame, Ruling(loop_reason))
         self.frames.clear()
         self.steps.clear()
         self.questions.clear()
+        self.parked.clear()
         self.commands.clear()
         self.message = message
         self._change_status(status, reason)
@@ -237,14 +287,19 @@ class Core(Schedule):
             self._change_status("suspended_locked", self.lock.reason)
         elif self.paused:
             self._change_status("paused", "")
-        elif self.questions and all(self._is_waiting(step) for step in self.steps.values()):
+        elif self.questions and self._is_idle():
             self._change_status("waiting", "question_open")
         else:
             self._change_status("running", "")
 
+    def _is_idle(self) -> bool:
+        """Whether nothing is to be done until somebody outside does something."""
+        busy = any(frame.judging or frame.ways is not None for frame in self.frames.values())
+        return not busy and all(self._is_waiting(step) for step in self.steps.values())
+
     def _is_waiting(self, step: Step) -> bool:
         inside = step.node.inner is not None and step.routing is None
-        return inside or step.number in self.questions
+        return inside or step.number in self.questions or step.number in self.parked
 
     def _change_status(self, status: str, reason: str) -> None:
         if status == self.status and reason == self.reason:
@@ -259,13 +314,17 @@ class Core(Schedule):
         if self.step_count >= self.plan.max_steps:
             self._end("failed", "max_steps_reached", _over_limit(self.plan.max_steps), FAILED)
             return
+        longest = self.plan.spec.limits.budget.wall_time
+        if longest is not None and self.active >= longest:
+            self._exhaust()
+            return
         self.step_count += 1
         scope = frame.scope
         level = scope.levels[item] if visit == 1 else scope.last_level + 1
         plan_node = self.plan.nodes[node]
         state = self.contexts[node]
         step = Step(self.step_count, plan_node, frame, item, level, visit, state)
-        step.inputs, step.fresh = state.transcript.take()
+        step.inputs, step.fresh = state.transcript.take(step.number)
         self.steps[step.number] = step
         if self.effects is not None:
             self.effects.append(StepStarted(step, step.address))
@@ -289,8 +348,10 @@ class Core(Schedule):
                 self.endings.note_node(step.node.index, verdict)
             else:
                 frame.take_verdict(verdict, step.level, step.item)
-        if messages and messages[-1].data and self._measure is not None:
-            frame.note(self._measure(messages[-1]), step.level, step.item)
+        if messages and frame.scope.gauges:
+            frame.measure(step.node.index, messages, (step.level, step.item))
+            if frame.scope.listens:
+                frame.listen(messages, (step.level, step.item))
         if tick.fired or tick.altered:
             self._send(step, tick)
         self.outputs.note(step.node.index, frame, messages, fired=bool(tick.fired))
@@ -303,12 +364,13 @@ class Core(Schedule):
         frame = step.frame
         frame.busy -= 1
         if frame.leaving:
-            self._settle_all([self._leave(frame, EXIT_EDGE)])
+            self._settle_all([self._leave(frame, Ruling(EXIT_EDGE))])
         else:
             self._settle_all([(frame, step.item)])
 
     def _fail_step(self, tick: ticks.Failed) -> None:
         step = self.steps.pop(tick.step)
+        self.questions.pop(tick.step, None)
         self._mark(StepTicked(step, tick, step.address))
         if step.node.spec.on_error == "fail":
             self._end("failed", "step_failed", f"{step.address}: {tick.error}", FAILED)
@@ -325,11 +387,20 @@ class Core(Schedule):
         self._mark(StepTicked(step, tick, step.address))
 
     def _answer(self, tick: ticks.Answered) -> None:
+        if tick.step < 0:
+            self._answer_loop(tick)
+            return
         step = self.steps[tick.step]
         del self.questions[tick.step]
         step.answer = tick.answer
         self.commands.append(step)
         self._mark(StepTicked(step, tick, step.address))
+
+    def _drop(self, number: int) -> None:
+        """A step ends without an output."""
+        step = self.steps.pop(number)
+        step.state.transcript.retain(step.inputs, ())
+        self._after(step)
 
     def _keep_part(self, tick: ticks.Substepped) -> None:
         step = self.steps[tick.step]
@@ -364,6 +435,18 @@ class Core(Schedule):
             inbox.append(
                 Delivery(frame.prefix, step.round, step.level, wire.edge, number, carried, edge)
             )
+
+
+def summed(usage: Iterable[Usage]) -> Usage:
+    """What several model calls took together."""
+    calls = list(usage)
+    return Usage(
+        "",
+        sum(call.input_tokens for call in calls),
+        sum(call.output_tokens for call in calls),
+        sum(call.usd for call in calls),
+        sum(call.duration for call in calls),
+    )
 
 
 def _over_limit(limit: int) -> str:

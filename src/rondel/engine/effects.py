@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from rondel.engine.endings import LoopEnd
-from rondel.engine.frame import Emission, Frame
+from rondel.engine.frame import Frame
 from rondel.engine.message import Message
+from rondel.engine.progress import Emission
+from rondel.engine.protocols import Question
 from rondel.engine.step import Step
 from rondel.graph.plan import Group
 
@@ -32,7 +34,16 @@ class Leave:
     emissions: dict[int, Emission]
 
 
-Command = Step | Route | Leave
+@dataclass(slots=True)
+class Judge:
+    """A loop's round is over: see whether what it goes on for holds."""
+
+    frame: Frame
+    data: dict[str, Any]
+    text: str
+
+
+Command = Step | Route | Leave | Judge
 """A step is the command to run it."""
 
 
@@ -82,6 +93,37 @@ class RoundEnded:
 
 
 @dataclass(slots=True)
+class Setback:
+    """A round was worse than the best, or no better; `action` is what the contract says then."""
+
+    frame: Frame
+    round: int
+    address: str
+    regressed: bool
+    delta: float
+    action: str
+
+
+@dataclass(slots=True)
+class LoopAsked:
+    """A loop at its limit waits for an answer."""
+
+    frame: Frame
+    address: str
+    question: Question
+    messages: list[Message]
+
+
+@dataclass(slots=True)
+class LoopAnswered:
+    """Somebody answered a loop."""
+
+    frame: Frame
+    address: str
+    tick: Any
+
+
+@dataclass(slots=True)
 class LoopEnded:
     """A loop is over."""
 
@@ -97,4 +139,15 @@ class StatusChanged:
     reason: str
 
 
-Effect = StepStarted | StepTicked | Skipped | RoundStarted | RoundEnded | LoopEnded | StatusChanged
+Effect = (
+    StepStarted
+    | StepTicked
+    | Skipped
+    | RoundStarted
+    | RoundEnded
+    | Setback
+    | LoopAsked
+    | LoopAnswered
+    | LoopEnded
+    | StatusChanged
+)

@@ -8,13 +8,8 @@ import msgspec
 
 from rondel.engine.frame import Frame, address_of
 from rondel.engine.protocols import Verdict
+from rondel.engine.ruling import EXIT_EDGE, Ruling
 from rondel.graph.plan import Plan
-
-EXIT_EDGE = "exit_edge"
-MAX_ROUNDS = "max_rounds_reached"
-NO_RETRIGGER = "no_retrigger"
-CANCELLED = "cancelled"
-FAILED = "failed"
 
 
 class LoopEnd(msgspec.Struct, frozen=True):
@@ -46,42 +41,44 @@ class Endings:
         """Whether some loop ended without its goal and no loop around it made up for that."""
         return any(self.by_loop.values())
 
-    def record(self, frame: Frame, reason: str) -> LoopEnd:
+    def record(self, frame: Frame, ruling: Ruling) -> LoopEnd:
         """A loop is over for this reason; a node that steered it may know a better one."""
         head, parent = frame.scope.head, frame.parent
         assert head is not None and parent is not None  # noqa: S101, PT018
         loop = self._plan.nodes[head].id
         before = self.last.get(head)
-        reason, value, threshold = _typed(frame, reason)
+        verdict, reached = frame.verdict, _reached(frame)
+        if ruling.reason == EXIT_EDGE and verdict is not None:
+            ruling = Ruling(verdict.reason, verdict.value, verdict.threshold)
         end = LoopEnd(
             loop=loop,
             address=address_of(parent, parent.round, frame.scope.name),
             rounds=frame.round,
-            reason=reason,
-            value=value,
-            threshold=threshold,
-            best_round=frame.best_round,
-            bounded=frame.goal is False,
+            reason=ruling.reason,
+            value=ruling.value,
+            threshold=ruling.threshold,
+            best_round=frame.progress.best_round,
+            bounded=reached is False,
             entries=before.entries + 1 if before else 1,
         )
         self.last[head] = end
-        self._note_bounded(frame, end)
+        self._note_bounded(frame, bounded=end.bounded, reached=reached is True)
         return end
 
     def note_node(self, node: int, verdict: Verdict) -> None:
         """A node that goes round inside itself is over: whether it missed its goal."""
         self.by_loop[(node,)] = verdict.goal_met is False
 
-    def _note_bounded(self, frame: Frame, end: LoopEnd) -> None:
+    def _note_bounded(self, frame: Frame, *, bounded: bool, reached: bool) -> None:
         """A loop that reaches its goal speaks for the loops inside it."""
-        if frame.goal:
+        if reached:
             members = frame.scope.item_of
             self.by_loop = {
                 loop: bounded
                 for loop, bounded in self.by_loop.items()
                 if not self._is_inside(loop[0], members)
             }
-        self.by_loop[frame.scope.nodes] = end.bounded
+        self.by_loop[frame.scope.nodes] = bounded
 
     def _is_inside(self, node: int | None, members: Container[int]) -> bool:
         while node is not None:
@@ -91,10 +88,8 @@ class Endings:
         return False
 
 
-def _typed(frame: Frame, reason: str) -> tuple[str, float | None, float | None]:
-    verdict = frame.verdict
-    if reason == EXIT_EDGE and verdict is not None:
-        return verdict.reason, verdict.value, verdict.threshold
-    if reason == MAX_ROUNDS:
-        return reason, float(frame.round), float(frame.scope.max_rounds)
-    return reason, None, None
+def _reached(frame: Frame) -> bool | None:
+    """Whether the loop has reached its goal; None if it has none."""
+    if frame.progress.met or frame.goal:
+        return True
+    return False if frame.scope.contract.has_goal else frame.goal

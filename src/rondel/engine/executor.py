@@ -14,11 +14,12 @@ import msgspec
 
 from rondel.engine import ticks
 from rondel.engine.binding import Binding, describe, processed
-from rondel.engine.context import Shell, StepContext
+from rondel.engine.context import Halted, Shell, StepContext
 from rondel.engine.core import Core
-from rondel.engine.effects import Command, Leave, Route
+from rondel.engine.effects import Command, Judge, Leave, Route
 from rondel.engine.message import Message
 from rondel.engine.protocols import Emit, Lock, Nothing, Outcome, Suspend
+from rondel.engine.purse import OverBudget
 from rondel.engine.step import Step
 from rondel.errors import StepFailed, StepTimeout
 
@@ -40,6 +41,8 @@ class Executor:
             return self._run_step(command)
         if isinstance(command, Route):
             return self._route(command)
+        if isinstance(command, Judge):
+            return self._judge(command)
         return self._leave(command)
 
     def _run_step(self, step: Step) -> ticks.AnyTick | Awaitable[ticks.AnyTick]:
@@ -56,8 +59,12 @@ class Executor:
             if inspect.isawaitable(outcome):
                 return self._await_step(step, ctx, outcome)
             return self._other_outcome(step, ctx, outcome)
+        except OverBudget as over:
+            return self._refused(step, ctx, over)
         except (Exception, asyncio.CancelledError) as error:  # what a node raises is its own
             return self._failed(step, ctx, error)
+        except BaseExceptionGroup as group:
+            return self._several(step, ctx, group)
 
     async def _await_step(
         self, step: Step, ctx: StepContext, call: Awaitable[Outcome | Lock]
@@ -67,12 +74,16 @@ class Executor:
             if isinstance(outcome, Emit):
                 return self._emitted(step, ctx, outcome)
             return self._other_outcome(step, ctx, outcome)
+        except OverBudget as over:
+            return self._refused(step, ctx, over)
         except asyncio.CancelledError as error:
             if asyncio.current_task().cancelling():  # type: ignore[union-attr]
                 raise
             return self._failed(step, ctx, error)  # something in the node was, not the step
         except Exception as error:  # the same
             return self._failed(step, ctx, error)
+        except BaseExceptionGroup as group:
+            return self._several(step, ctx, group)
 
     def _emitted(self, step: Step, ctx: StepContext, outcome: Emit) -> ticks.Finished:
         bound = self._binding.nodes[step.node.index]
@@ -95,7 +106,7 @@ class Executor:
             outcome.state,
             outcome.verdict,
             outcome.report,
-            ctx.usage or [],
+            list(ctx.usage or ()),
             round(now - ctx.now, 6),
             ctx.retried or [],
         )
@@ -112,13 +123,13 @@ class Executor:
                     state=outcome.state,
                     verdict=outcome.verdict,
                     report=outcome.report,
-                    usage=ctx.usage or [],
+                    usage=list(ctx.usage or ()),
                     took=round(now - ctx.now, 6),
                     retried=ctx.retried or [],
                 )
             case Suspend():
                 return ticks.Suspended(
-                    now, step.number, outcome.question, outcome.state, ctx.usage or []
+                    now, step.number, outcome.question, outcome.state, list(ctx.usage or ())
                 )
             case Lock():
                 return ticks.Locked(now, outcome.reason, outcome.message, outcome.figures)
@@ -133,10 +144,28 @@ class Executor:
             step.number,
             error=describe(error),
             kind="timeout" if isinstance(error, StepTimeout) else type(error).__name__,
-            usage=ctx.usage or [],
+            usage=list(ctx.usage or ()),
             took=round(now - ctx.now, 6),
             retried=ctx.retried or [],
         )
+
+    def _refused(self, step: Step, ctx: StepContext, over: OverBudget) -> ticks.Refused:
+        now = self._clock()
+        took = round(now - ctx.now, 6)
+        return ticks.Refused(now, step.number, over.entry, list(ctx.usage or ()), took)
+
+    def _several(
+        self, step: Step, ctx: StepContext, group: BaseExceptionGroup[BaseException]
+    ) -> ticks.AnyTick:
+        """What came out of a task group: what the engine itself raised goes first."""
+        if group.subgroup(Halted) is not None:
+            raise Halted
+        over = group.subgroup(OverBudget)
+        if over is None:
+            return self._failed(step, ctx, group)
+        while isinstance(over, BaseExceptionGroup):
+            over = over.exceptions[0]
+        return self._refused(step, ctx, over)  # type: ignore[arg-type]
 
     def _route(self, command: Route) -> ticks.AnyTick:
         """Send an inner graph's output along the edges of its node."""
@@ -146,6 +175,19 @@ class Executor:
             return self._emitted(step, ctx, Emit(command.messages))
         except Exception as error:
             return self._failed(step, ctx, error)
+
+    def _judge(self, command: Judge) -> ticks.AnyTick:
+        """See whether a loop has what it goes on for."""
+        frame = command.frame
+        until = frame.scope.contract.until
+        try:
+            held = until is not None and self._binding.term(until)(
+                command.data, command.text, frame.round, frame.value
+            )
+        except Exception as error:
+            text = f"the contract of loop {frame.scope.name!r} failed: {describe(error)}"
+            return ticks.Aborted(self._clock(), "contract_failed", text)
+        return ticks.Judged(self._clock(), frame.entry, held)
 
     def _leave(self, command: Leave) -> ticks.AnyTick:
         """Process what a contract sends out of a loop."""

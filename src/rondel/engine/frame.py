@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from rondel.engine.message import Message
+from rondel.engine.message import Message, merged_data
+from rondel.engine.progress import Emission, Progress
 from rondel.engine.protocols import Verdict
+from rondel.engine.ruling import Ruling
 from rondel.graph.plan import HEAD, Scope, Wire
+from rondel.graph.values import value_of
 
 if TYPE_CHECKING:
     from rondel.engine.step import Step
 
 
-class Emission(NamedTuple):
-    """What a loop's way out would carry, and the logical time of the step that emitted it."""
+Place = tuple[int, int]
+"""Level and item: the logical order of what happens in one round."""
 
-    prefix: tuple[int, ...]
-    round: int
-    level: int
-    messages: list[Message]
+NOWHERE: Place = (-1, -1)
 
 
 class Frame:
     """One entry of a scope: the graph, an inner graph, or a loop in its current round."""
 
     __slots__ = (
-        "at_limit",
-        "best_round",
-        "best_value",
         "busy",
+        "cut",
         "emitted",
         "entry",
         "exited",
@@ -38,25 +36,38 @@ class Frame:
         "held",
         "hits",
         "item",
-        "last_value",
+        "judging",
         "leaving",
         "level",
+        "nudged",
         "open",
         "outputs",
         "owner",
         "parent",
+        "places",
         "prefix",
+        "progress",
         "retriggered",
+        "rolls_back",
         "round",
+        "ruling",
+        "said",
         "scope",
-        "value",
-        "value_place",
+        "values",
         "verdict",
         "verdict_place",
         "waits",
+        "ways",
     )
 
-    def __init__(self, entry: int, scope: Scope, parent: Frame | None, owner: Step | None) -> None:
+    def __init__(
+        self,
+        entry: int,
+        scope: Scope,
+        parent: Frame | None,
+        owner: Step | None,
+        active: float = 0.0,
+    ) -> None:
         self.entry = entry
         self.scope = scope
         self.parent = parent
@@ -67,10 +78,13 @@ class Frame:
         self.round = 0
         self.goal: bool | None = None
         self.leaving = False
-        self.at_limit = False
-        self.last_value: float | None = None
-        self.best_value: float | None = None
-        self.best_round: int | None = None
+        self.progress = Progress(scope.max_rounds, scope.contract.on_limit, active)
+        self.ruling: Ruling | None = None
+        """How the contract ends the loop, while that still needs something from outside."""
+        self.ways: dict[int, Emission] | None = None
+        """What it sends out then, while the edges' processes are at work on it."""
+        self.judging = False
+        """Whether the round is over and its judgement is awaited."""
         self.outputs: dict[int, list[Message]] = {}
         """The last output of each of the graph's end nodes."""
         if owner is not None:
@@ -93,27 +107,57 @@ class Frame:
         self.retriggered = False
         self.emitted: dict[int, Emission] = {}
         self.verdict: Verdict | None = None
-        self.verdict_place = (-1, -1)
-        self.goal_place = (-1, -1)
-        self.value: float | None = None
-        self.value_place = (-1, -1)
+        self.verdict_place = NOWHERE
+        self.goal_place = NOWHERE
+        self.values: list[float | None] = [None] * len(scope.gauges)
+        """By gauge, what was measured in this round."""
+        self.places: list[Place] = [NOWHERE] * len(scope.gauges)
+        self.said: list[tuple[Place, dict[str, Any], str]] = []
+        """For loops that listen: data and text of all that was said in this round."""
+        self.cut = False
+        """Whether a budget ran out in this round."""
+        self.rolls_back = False
+        """Whether the next round starts from where the best one ended."""
+        self.nudged = False
+        """Whether the next round is told to try something else."""
         self.level = 0
         self.held: list[int] = []
 
-    def note(self, value: float | None, level: int, item: int) -> None:
-        """A step of this round was measured; of several, the logically last one counts."""
-        if value is not None and (level, item) >= self.value_place:
-            self.value, self.value_place = value, (level, item)
+    @property
+    def value(self) -> float | None:
+        """The value of the round so far."""
+        return self.values[0] if self.values else None
 
-    def close_round(self) -> float | None:
-        """What the round gained over the last; the best is the first of the highest."""
-        value, last = self.value, self.last_value
-        if value is None:
-            return None
-        self.last_value = value
-        if self.best_value is None or value > self.best_value:
-            self.best_value, self.best_round = value, self.round
-        return None if last is None else value - last
+    def measure(self, node: int, messages: list[Message], place: Place) -> None:
+        """A step said something; of several that have a value, the logically last one counts."""
+        message = messages[-1]
+        for index, gauge in enumerate(self.scope.gauges):
+            if gauge.node in (None, node) and place >= self.places[index]:
+                value = value_of(message.data, message.text, gauge.path)
+                if value is not None:
+                    self.values[index], self.places[index] = value, place
+
+    def listen(self, messages: list[Message], place: Place) -> None:
+        """Keep what a step said for the judgement of the round."""
+        self.said.append((place, merged_data(messages), messages[-1].text))
+
+    def hear(self) -> tuple[dict[str, Any], str]:
+        """All that was said in this round, in logical order: the data merged, the last text."""
+        self.said.sort(key=lambda said: said[0])
+        data: dict[str, Any] = {}
+        for _, more, _ in self.said:
+            data.update(more)
+        return data, self.said[-1][2] if self.said else ""
+
+    def take_up(self, inner: Frame) -> None:
+        """A loop in this round is over: it counts as one item, by its last round."""
+        place = (self.scope.levels[inner.item], inner.item)
+        for index, gauge in enumerate(self.scope.gauges):
+            found = inner.scope.gauges.index(gauge)
+            if inner.values[found] is not None and place >= self.places[index]:
+                self.values[index], self.places[index] = inner.values[found], place
+        if self.scope.listens and inner.said:
+            self.said.append((place, *inner.hear()))
 
     @property
     def address(self) -> str:

@@ -17,8 +17,8 @@ from typing import Protocol
 from rondel.engine.effects import Command
 from rondel.engine.ticks import AnyTick
 
-Outcome = tuple[AnyTick, Command]
-"""What came of a command."""
+Outcome = tuple[AnyTick | None, Command]
+"""What came of a command; None if it was put off."""
 
 
 class Host(Protocol):

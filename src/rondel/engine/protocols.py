@@ -14,6 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 import msgspec
 
 from rondel.engine.message import Message
+from rondel.graph.plan import PlanNode
 
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -24,6 +25,11 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
     output_tokens: int = 0
     usd: float = 0.0
     duration: float = 0.0
+
+    @property
+    def tokens(self) -> int:
+        """All tokens, in and out."""
+        return self.input_tokens + self.output_tokens
 
 
 class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -41,11 +47,15 @@ class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Question(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a suspended step waits for; `deadline` is a time of the session's clock."""
+    """What a suspended step waits for; `deadline` is a time of the session's clock.
+
+    Past the deadline the step is answered with `otherwise`; without that, it fails.
+    """
 
     description: str = ""
     actions: list[str] = []
     deadline: float | None = None
+    otherwise: Any = None
 
 
 UNCHANGED = msgspec.UNSET
@@ -142,6 +152,11 @@ class Context(Protocol):
         ...
 
     @property
+    def offset(self) -> int:
+        """Which run of its step this is, from 0, where a dynamic edge makes several; else 0."""
+        ...
+
+    @property
     def rng(self) -> Random:
         """Random numbers that are the same whenever this step is tried again."""
         ...
@@ -234,10 +249,24 @@ class Condition(Protocol):
     def __call__(self, message: Message, round: int) -> bool: ...
 
 
+class Term(Protocol):
+    """What a loop goes on for: true, and it is over."""
+
+    def __call__(self, data: dict[str, Any], text: str, round: int, value: float | None) -> bool:
+        """Whether it holds after a round in which this was said."""
+        ...
+
+
 class Process(Protocol):
     """What an edge makes of one message; None drops it."""
 
     def __call__(self, message: Message) -> Message | None: ...
+
+
+class Split(Protocol):
+    """The parts of a message over which a dynamic edge fans its target out."""
+
+    def __call__(self, message: Message) -> Sequence[Message]: ...
 
 
 class Lock(msgspec.Struct, frozen=True):
@@ -248,13 +277,31 @@ class Lock(msgspec.Struct, frozen=True):
     figures: dict[str, Any] = {}
 
 
+class Note(msgspec.Struct, frozen=True):
+    """Something a guard wants told; it is a durable event and changes nothing."""
+
+    event: str
+    data: dict[str, Any]
+    node: str = ""
+    address: str = ""
+
+
 Handler = Callable[[Context], Awaitable[Outcome | Lock]]
 
 
 class Middleware(Protocol):
-    """Wraps every process call of a session."""
+    """Wraps every process call of a session, or those it selects (`Selective`)."""
 
     async def around(self, ctx: Context, call: Handler) -> Outcome | Lock: ...
+
+
+@runtime_checkable
+class Selective(Protocol):
+    """A middleware that wraps only some nodes; the others do not pay for it."""
+
+    def wraps(self, node: PlanNode) -> bool:
+        """Whether it is around that node's process calls; asked once, when a graph is bound."""
+        ...
 
 
 class Journal(Protocol):

@@ -20,10 +20,11 @@ class Entry:
 class Registry:
     """Names by kind; filled by `register` functions, never on import."""
 
-    KINDS = ("node", "condition", "process", "function", "provider")
+    KINDS = ("node", "condition", "process", "function", "provider", "contract", "split")
 
     def __init__(self) -> None:
         self._entries: dict[str, dict[str, Entry]] = {kind: {} for kind in self.KINDS}
+        self._services: dict[str, Any] = {}
 
     def node(self, name: str, config: Any, build: Callable[[Any, Registry], Any]) -> None:
         """Register a node type: `build(config, registry)` returns its Processor."""
@@ -41,9 +42,31 @@ class Registry:
         """Register a provider of language models: `build(config, registry)` returns a Model."""
         self._add("provider", name, Entry(config, build))
 
+    def contract(self, name: str, config: Any, build: Callable[[Any, Registry], Any]) -> None:
+        """Register a term of loop contracts: `build(config, registry)` returns a Term."""
+        self._add("contract", name, Entry(config, build))
+
+    def split(self, name: str, config: Any, build: Callable[[Any, Registry], Any]) -> None:
+        """Register a way to split messages: `build(config, registry)` returns a Split."""
+        self._add("split", name, Entry(config, build))
+
     def function(self, name: str, function: Callable[..., Any]) -> None:
         """Register a Python function that graphs may name."""
         self._add("function", name, Entry(None, function))
+
+    def serving(self, **services: Any) -> Registry:
+        """A registry of the same names, now and later, that also knows these services."""
+        serving = Registry()
+        serving._entries = self._entries
+        serving._services = {**self._services, **services}
+        return serving
+
+    def service(self, name: str) -> Any:
+        """What the engine around the graph provides under that name; ask when it is needed."""
+        try:
+            return self._services[name]
+        except KeyError:
+            raise CallError(f"there is no {name} here; run the graph with an Engine") from None
 
     def names(self, kind: str) -> Iterable[str]:
         """All names of a kind, in the order they were registered."""

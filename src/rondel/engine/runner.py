@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Protocol
 
 from rondel.engine import ticks
 from rondel.engine.binding import Binding
+from rondel.engine.context import Halted
 from rondel.engine.core import Core
 from rondel.engine.effects import Command, Route
 from rondel.engine.executor import Executor
+from rondel.engine.guard import Guard
 from rondel.engine.host import Host
-from rondel.engine.protocols import Usage
+from rondel.engine.protocols import Lock, Note, Usage
+from rondel.engine.purse import Purse
 from rondel.engine.step import Step
 
 YIELD_EVERY = 0.005
@@ -44,10 +47,19 @@ class Runner:
         live: Callable[[Step, str, dict[str, Any]], None],
         applied: Callable[[], None],
         host: Host,
+        guard: Guard | None = None,
+        due: Iterable[Lock | Note] = (),
     ) -> None:
         self.session = session
         self.core = core
+        self.purse = Purse(core, host.now)
         self._host = host
+        self._guard = guard
+        self._due = list(due)
+        """What the guard found in the last tick and nobody has recorded yet."""
+        self._timer: asyncio.TimerHandle | None = None
+        self._late = False
+        self._under_way: list[Command] = []
         self._executor = Executor(core, binding, self, host.now)
         self._record = record
         self.live = live
@@ -72,7 +84,12 @@ class Runner:
         tick = make(self._host.now())
         if tick is None:
             return
+        if isinstance(tick, ticks.Stopped):
+            for step in list(self.core.steps.values()):
+                await self._record_spending(step)
         await self._journal(tick)
+        if isinstance(tick, ticks.Unlocked) and self.driving:
+            self._set_timer()
         if self.core.ended and self._in_place and self._driver is not None:
             self._driver.cancel()
         self.drive()
@@ -82,6 +99,7 @@ class Runner:
         """Start driving, unless somebody does already."""
         if not self.driving:
             self._driver = asyncio.get_running_loop().create_task(self._drive())
+            self._set_timer()
         assert self._driver is not None  # noqa: S101
         return self._driver
 
@@ -99,20 +117,29 @@ class Runner:
             self._driver.cancel()
             await asyncio.wait([self._driver])
         await self._host.cancel()
+        for step in list(self.core.steps.values()):
+            await self._record_spending(step)
 
     # The driver loop
 
     async def _drive(self) -> None:
         try:
+            due, self._due = self._due, []
+            await self._follow(due)
             while await self._advance():
                 pass
         finally:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._under_way.clear()
             await self._host.cancel()
 
     async def _advance(self) -> bool:
         core = self.core
         if core.ended:
             return False
+        if self._late:
+            await self._lock_up()
         if self._ready and core.status == "running":
             if len(self._ready) == 1 and not self._host.busy and not core.questions:
                 await self._run_in_place()
@@ -131,7 +158,7 @@ class Runner:
             command = ready.popleft()
             tick = self._executor.perform(command)
             if not isinstance(tick, ticks.Tick):
-                awaited = await self._await_in_place(tick)
+                awaited = await self._await_in_place(tick, command)
                 if awaited is None:
                     return
                 tick = awaited
@@ -139,47 +166,132 @@ class Runner:
             if tick.at - last_yield > YIELD_EVERY:
                 await asyncio.sleep(0)
                 last_yield = self._host.now()
-            if core.status != "running" or core.questions:
+            if core.status != "running" or core.questions or self._late:
                 return
 
-    async def _await_in_place(self, call: Awaitable[ticks.AnyTick]) -> ticks.AnyTick | None:
-        """The tick; None if the session was ended meanwhile."""
+    async def _await_in_place(
+        self, call: Awaitable[ticks.AnyTick], command: Command
+    ) -> ticks.AnyTick | None:
+        """The tick; None if the session was ended or locked meanwhile."""
         self._in_place = True
         try:
             tick = await call
-        except asyncio.CancelledError:
-            if not self.core.ended:
+        except (asyncio.CancelledError, Halted) as error:
+            if not (self.core.ended or self._late or isinstance(error, Halted)):
                 raise
-            asyncio.current_task().uncancel()  # type: ignore[union-attr]
+            if not self.core.ended:
+                await self._put_back([command])
             return None
         finally:
             self._in_place = False
+            if self._late or self.core.ended:
+                asyncio.current_task().uncancel()  # type: ignore[union-attr]
         return None if self.core.ended else tick
 
     def _start_ready(self) -> None:
         while self._ready:
             command = self._ready.popleft()
+            self._under_way.append(command)
             self._host.start(_key(command), partial(self._perform, command))
 
-    async def _perform(self, command: Command) -> tuple[ticks.AnyTick, Command]:
+    async def _perform(self, command: Command) -> tuple[ticks.AnyTick | None, Command]:
         tick = self._executor.perform(command)
-        return (tick if isinstance(tick, ticks.Tick) else await tick), command
+        try:
+            return (tick if isinstance(tick, ticks.Tick) else await tick), command
+        except Halted:
+            return None, command
 
     async def _wait_any(self) -> None:
         outcome = await self._host.next()
-        if outcome is not None and not self.core.ended:
-            await self._journal(*outcome)
+        if outcome is None:
+            return
+        tick, command = outcome
+        self._under_way.remove(command)
+        if self.core.ended:
+            return
+        if tick is None:
+            await self._put_back([command])
+        else:
+            await self._journal(tick, command)
+
+    async def _put_back(self, commands: list[Command]) -> None:
+        """What was begun and not ended is to be done again; what it has spent is spent."""
+        self._ready.extend(commands)
+        for command in commands:
+            if isinstance(command, Step):
+                await self._record_spending(command)
+
+    async def _record_spending(self, step: Step) -> None:
+        """Enter what a step has spent that will not end, or not yet."""
+        usage = self.purse.unrecorded(step)
+        if usage and not self.core.ended and step.number in self.core.steps:
+            await self._journal(ticks.Spent(self._host.now(), step.number, usage))
 
     async def _journal(self, tick: ticks.AnyTick, command: Command | None = None) -> None:
         """Record the tick and fold it in; what depends on it starts once it is durable."""
         if command is not None and isinstance(tick, ticks.Locked):
             self._ready.append(command)  # for when the lock is opened
+        guard = self._guard
+        if guard is not None and tick.__class__ is ticks.Finished:
+            tick = guard.weigh(self.core, tick)
         recorded, durable = self._record(tick)
         commands = self.core.apply(recorded)
+        self.purse.settle(recorded)
+        found = guard.learn(self.core, recorded) if guard is not None else ()
         self._applied()
+        if found:
+            await self._follow(found)
         if durable is not None:
             await durable
         self._ready.extend(commands)
+
+    # The guard
+
+    async def _follow(self, found: Iterable[Lock | Note]) -> None:
+        """Record what the guard found, unless it is too late to matter."""
+        for item in found:
+            if self.core.ended or (isinstance(item, Lock) and self.core.lock is not None):
+                return
+            now = self._host.now()
+            if isinstance(item, Lock):
+                await self._journal(ticks.Locked(now, item.reason, item.message, item.figures))
+            else:
+                await self._journal(
+                    ticks.Noted(now, item.event, item.data, item.node, item.address)
+                )
+
+    def _set_timer(self) -> None:
+        """Wake up when the session has run as long as its guard allows, also if a node hangs."""
+        if self._timer is not None:
+            self._timer.cancel()
+        guard = self._guard
+        left = None if guard is None else guard.time_left(self.core, self._host.now())
+        if left is not None:
+            self._late = False
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(max(left, 0.0) + 0.001, self._time_is_up)
+
+    def _time_is_up(self) -> None:
+        guard, core = self._guard, self.core
+        if guard is None or core.ended:
+            return
+        if (guard.time_left(core, self._host.now()) or 0.0) > 0:
+            self._set_timer()
+            return
+        self._late = True
+        if self._in_place and self._driver is not None:
+            self._driver.cancel()
+        else:
+            self._host.wake()
+
+    async def _lock_up(self) -> None:
+        """Time is up: what was under way is under way again when the lock is opened."""
+        self._late = False
+        await self._host.cancel()
+        commands, self._under_way = self._under_way, []
+        await self._put_back(commands)
+        if self._guard is not None:
+            await self._follow([self._guard.overdue(self.core, self._host.now())])
 
     # What contexts ask of the shell
 
@@ -188,6 +300,11 @@ class Runner:
         """What the session was started with."""
         return self.core.inputs
 
+    @property
+    def halted(self) -> bool:
+        """Whether steps under way should not begin anything more."""
+        return self.core.lock is not None
+
     async def keep_part(
         self, step: Step, name: str, value: Any, usage: list[Usage], event: str
     ) -> None:
@@ -195,9 +312,6 @@ class Runner:
         if not self.core.ended:
             now = self._host.now()
             await self._journal(ticks.Substepped(now, step.number, name, value, usage, event))
-
-    async def reserve(self, step: Step, estimate: Callable[[], Usage]) -> None:
-        """Wait for leave to make a model call."""
 
 
 def _key(command: Command) -> str:

@@ -1,32 +1,25 @@
-"""Which item of which scope runs next: settled joins, dead paths, levels, rounds, ways out."""
+"""Which item of which scope runs next: settled joins, dead paths, levels."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
 from rondel.engine.contexts import Contexts
-from rondel.engine.effects import (
-    Command,
-    Effect,
-    Leave,
-    LoopEnded,
-    RoundEnded,
-    RoundStarted,
-    Skipped,
-)
-from rondel.engine.endings import EXIT_EDGE, FAILED, MAX_ROUNDS, NO_RETRIGGER, Endings
-from rondel.engine.frame import Emission, Frame, address_of
-from rondel.engine.message import Message
+from rondel.engine.effects import Command, Effect, Skipped
+from rondel.engine.endings import Endings
+from rondel.engine.frame import Frame, address_of
 from rondel.engine.step import Step
-from rondel.engine.transcript import Delivery
 from rondel.graph.plan import Group, Plan, Scope
+
+Settled = tuple[Frame, int]
+"""An item of a round that is over."""
 
 SETTLED = -1
 """What an item waits for once it is over."""
 
 
 class Schedule(ABC):
-    """The part of the core that follows the plan; steps and sessions are the other part."""
+    """The part of the core that follows the plan; loops, steps and sessions build on it."""
 
     def __init__(self, plan: Plan, effects: list[Effect] | None) -> None:
         self.plan = plan
@@ -36,6 +29,8 @@ class Schedule(ABC):
         self.endings = Endings(plan)
         self.frames: dict[int, Frame] = {}
         self.entry_count = 0
+        self.cuts = 0
+        """How many loops have run out of budget and wait for the end of their round."""
 
     @property
     @abstractmethod
@@ -46,9 +41,18 @@ class Schedule(ABC):
     def _start(self, frame: Frame, item: int, node: int, visit: int = 1) -> None:
         """Run a node."""
 
+    @property
     @abstractmethod
-    def _leave_graph(self, frame: Frame) -> None:
-        """Every item of a graph is over."""
+    def active(self) -> float:
+        """Seconds the session has run so far, waiting excluded."""
+
+    @abstractmethod
+    def _enter_group(self, parent: Frame, item: int, group: Group) -> bool:
+        """Enter a loop, or skip it (False)."""
+
+    @abstractmethod
+    def _end_round(self, frame: Frame) -> Settled | None:
+        """Every item of a round is over; what that settles in the scope around it, if anything."""
 
     @abstractmethod
     def _end(self, status: str, reason: str, message: str, loop_reason: str) -> None:
@@ -60,7 +64,7 @@ class Schedule(ABC):
 
     # Items of a scope
 
-    def _settle_all(self, work: list[tuple[Frame, int] | None]) -> None:
+    def _settle_all(self, work: list[Settled | None]) -> None:
         """Items are over: tell whoever waits for them, and see what that starts or ends."""
         barriers: list[Frame] = []
         while (work or barriers) and not self.ended:
@@ -89,7 +93,7 @@ class Schedule(ABC):
         if self.ended:
             return True
         scope = frame.scope
-        if frame.fired[item] < scope.quorum[item]:
+        if frame.fired[item] < scope.quorum[item] or (self.cuts and self._is_cut(frame)):
             return self._skip(frame, item)
         if scope.exit_now and scope.levels[item] > frame.level:
             frame.held.append(item)
@@ -107,7 +111,7 @@ class Schedule(ABC):
             self.effects.append(Skipped(around, frame.scope.items[item]))
         return False
 
-    def _next_level(self, frame: Frame) -> list[tuple[Frame, int] | None]:
+    def _next_level(self, frame: Frame) -> list[Settled | None]:
         """`exit: now`: the level is over when nothing in it is under way."""
         if frame.busy or not frame.open:
             return []
@@ -121,102 +125,17 @@ class Schedule(ABC):
         frame.level = min(frame.scope.levels[item] for item in held)
         return [(frame, item) for item in sorted(held) if not self._begin(frame, item)]
 
-    # Loops
-
-    def _enter_group(self, parent: Frame, item: int, group: Group) -> bool:
-        hits = parent.hits.get(item, {})
-        heads = [node for node, edges in hits.items() if len(edges) >= group.quorum[node]]
-        if not heads:
-            return self._skip(parent, item)
-        if len(heads) > 1:
-            names = " and ".join(repr(self.plan.nodes[head].id) for head in sorted(heads))
-            text = f"a loop is entered at one node, but {names} were triggered at once"
-            self._end("failed", "two_entries", text, FAILED)
-            return True
-        parent.busy += 1
-        self._next_round(self._frame(group.scope(heads[0]), parent, None))
-        return True
-
     def _frame(self, scope: Scope, parent: Frame | None, owner: Step | None) -> Frame:
         self.entry_count += 1
-        frame = Frame(self.entry_count, scope, parent, owner)
+        frame = Frame(self.entry_count, scope, parent, owner, self.active)
         self.frames[frame.entry] = frame
         return frame
 
-    def _next_round(self, frame: Frame) -> None:
-        frame.begin_round()
-        if self.effects is not None:
-            self.effects.append(RoundStarted(frame, frame.round, frame.address))
-        head = frame.scope.head
-        assert head is not None  # noqa: S101
-        frame.busy += 1
-        self._start(frame, frame.scope.item_of[head], head)
-
-    def _end_round(self, frame: Frame) -> tuple[Frame, int] | None:
-        """The one point where a loop decides whether it goes on."""
-        scope = frame.scope
-        if scope.head is None:
-            self._leave_graph(frame)
-            return None
-        delta = frame.close_round()
-        if self.effects is not None:
-            self.effects.append(RoundEnded(frame, frame.round, frame.address, frame.value, delta))
-        if frame.exited:
-            if scope.exit_now or not frame.retriggered:
-                return self._leave(frame, EXIT_EDGE)
-            frame.leaving = True
-            frame.busy += 1
-            self._start(frame, scope.item_of[scope.head], scope.head, visit=2)
-            return None
-        if frame.round >= scope.max_rounds:
-            return self._end_at_limit(frame)
-        if not frame.retriggered:
-            return self._leave(frame, NO_RETRIGGER)
-        self._next_round(frame)
-        return None
-
-    def _end_at_limit(self, frame: Frame) -> tuple[Frame, int] | None:
-        ways = {
-            edge: frame.emitted.get(edge) or Emission(frame.prefix, frame.round, 0, [])
-            for edge in frame.scope.limit_ways
-        }
-        frame.emitted = ways
-        if any(self.plan.edges[edge].spec.process is not None for edge in ways):
-            frame.at_limit = True
-            self.commands.append(Leave(frame, ways))
-            return None
-        self._force_out(frame, ways, {})
-        return self._leave(frame, MAX_ROUNDS)
-
-    def _force_out(
-        self,
-        frame: Frame,
-        ways: dict[int, Emission],
-        altered: dict[int, list[Message | None]],
-    ) -> None:
-        """Fire the edges by which a contract leaves the loop."""
-        for index, emission in ways.items():
-            edge = self.plan.edges[index]
-            messages = altered.get(index, emission.messages)
-            inbox = self.contexts[edge.target].transcript.inbox
-            for number, message in enumerate(messages):
-                if edge.touches:
-                    carried = message if edge.carry else None
-                    inbox.append(Delivery(*emission[:3], index, number, carried, edge))
-            if not emission.messages or any(message is not None for message in messages):
-                frame.pull_out(index, edge.target)
-
-    def _leave(self, frame: Frame, reason: str) -> tuple[Frame, int] | None:
-        """End the loop; the item it is in the scope around it is settled."""
-        self._record_end(frame, reason)
-        self.contexts.drop_pending(frame.scope.nodes)
-        del self.frames[frame.entry]
-        parent = frame.parent
-        assert parent is not None  # noqa: S101
-        parent.busy -= 1
-        parent.note(frame.value, parent.scope.levels[frame.item], frame.item)
-        return parent, frame.item
-
-    def _record_end(self, frame: Frame, reason: str) -> None:
-        end = self.endings.record(frame, reason)
-        self._mark(LoopEnded(frame, end))
+    def _is_cut(self, frame: Frame) -> bool:
+        """Whether a budget around the frame is used up, so that nothing new starts in it."""
+        around: Frame | None = frame if self.cuts else None
+        while around is not None:
+            if around.cut:
+                return True
+            around = around.parent
+        return False

@@ -11,17 +11,20 @@ from typing import Any
 import msgspec
 
 from rondel.engine import ticks
+from rondel.engine.aging import AgingTranscript
 from rondel.engine.contexts import NodeState
 from rondel.engine.core import Core
 from rondel.engine.endings import LoopEnd
-from rondel.engine.frame import Emission, Frame
+from rondel.engine.frame import Frame
 from rondel.engine.message import Message
+from rondel.engine.progress import Checkpoint, Emission, Progress, Remembered
 from rondel.engine.protocols import Question, Usage, Verdict
+from rondel.engine.ruling import Ruling
 from rondel.engine.step import Step
-from rondel.engine.transcript import EVERYTHING, Delivery, Transcript, View
+from rondel.engine.transcript import EVERYTHING, Delivery, View
 from rondel.graph.plan import Group, Plan, Scope
 
-FORMAT = 1
+FORMAT = 2
 
 
 class _Sent(msgspec.Struct, array_like=True):
@@ -38,14 +41,27 @@ class _Node(msgspec.Struct, array_like=True):
     inbox: list[_Sent]
     retained: list[Message]
     keeps: bool
+    stamps: list[int]
     private: Any
 
 
-class _Emitted(msgspec.Struct, array_like=True):
-    prefix: tuple[int, ...]
-    round: int
-    level: int
-    messages: list[Message]
+class _Progress(msgspec.Struct, omit_defaults=True):
+    allowance: int
+    on_limit: str
+    active_at_start: float
+    grants: int = 1
+    tokens: int = 0
+    usd: float = 0.0
+    last_value: float | None = None
+    best_value: float | None = None
+    best_round: int | None = None
+    reference: float | None = None
+    stale: int = 0
+    met: bool = False
+    begun: list[int] = []
+    last_emitted: dict[int, Emission] = {}
+    best_emitted: dict[int, Emission] = {}
+    checkpoint: tuple[list[_Node], list[int]] | None = None
 
 
 class _Frame(msgspec.Struct, omit_defaults=True):
@@ -59,24 +75,28 @@ class _Frame(msgspec.Struct, omit_defaults=True):
     fired: list[int]
     open: int
     busy: int
+    progress: _Progress
     hits: dict[int, dict[int, list[int]]] = {}
     exited: bool = False
     retriggered: bool = False
     leaving: bool = False
-    at_limit: bool = False
+    judging: bool = False
+    cut: bool = False
+    rolls_back: bool = False
+    nudged: bool = False
+    ruling: Ruling | None = None
+    ways: dict[int, Emission] | None = None
     level: int = 0
     held: list[int] = []
-    emitted: dict[int, _Emitted] = {}
+    emitted: dict[int, Emission] = {}
     outputs: dict[int, list[Message]] = {}
     verdict: Verdict | None = None
     verdict_place: tuple[int, int] = (-1, -1)
     goal: bool | None = None
     goal_place: tuple[int, int] = (-1, -1)
-    value: float | None = None
-    value_place: tuple[int, int] = (-1, -1)
-    last_value: float | None = None
-    best_value: float | None = None
-    best_round: int | None = None
+    values: list[float | None] = []
+    places: list[tuple[int, int]] = []
+    said: list[tuple[tuple[int, int], dict[str, Any], str]] = []
 
 
 class _Step(msgspec.Struct, omit_defaults=True):
@@ -120,15 +140,19 @@ class Snapshot(msgspec.Struct, omit_defaults=True):
     signals: dict[str, Any] = {}
     paused: bool = False
     lock: ticks.Locked | None = None
+    parked: dict[int, int] = {}
+    own: Usage = Usage()
+    own_calls: int = 0
     root_outputs: dict[int, list[Message]] = {}
+    guard: Any = None
 
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(Snapshot)
 
 
-def dump(core: Core) -> bytes:
-    """The core's state."""
+def dump(core: Core, guard: Any = None) -> bytes:
+    """The core's state, and what its guard knows."""
     root = core.root
     return _encoder.encode(
         Snapshot(
@@ -154,18 +178,26 @@ def dump(core: Core) -> bytes:
             signals=core.signals,
             paused=core.paused,
             lock=core.lock,
+            parked=core.parked,
+            own=core.own,
+            own_calls=core.own_calls,
             root_outputs=root.outputs if root is not None else {},
+            guard=guard,
         )
     )
 
 
-def load(core: Core, blob: bytes) -> None:
-    """Put a fresh core into the state that was dumped; raises ValueError if it does not fit."""
+def load(core: Core, blob: bytes) -> Any:
+    """Put a fresh core into the state that was dumped, and return what its guard knew.
+
+    Raises ValueError if it does not fit.
+    """
     try:
         snapshot = _decoder.decode(blob)
         if snapshot.format != FORMAT:
             raise ValueError(f"snapshot of format {snapshot.format}")
         _Restoration(core, snapshot).run()
+        return snapshot.guard
     except (msgspec.MsgspecError, LookupError, TypeError, AttributeError) as error:
         raise ValueError(f"the snapshot does not fit: {error}") from error
 
@@ -180,9 +212,24 @@ def _dump_frame(frame: Frame) -> _Frame:
             item: {node: sorted(edges) for node, edges in nodes.items()}
             for item, nodes in frame.hits.items()
         },
-        emitted={edge: _Emitted(*emission) for edge, emission in frame.emitted.items()},
+        progress=_dump_progress(frame.progress),
         **{name: getattr(frame, name) for name in _PLAIN},
     )
+
+
+def _dump_progress(progress: Progress) -> _Progress:
+    checkpoint = progress.checkpoint
+    return _Progress(
+        checkpoint=None
+        if checkpoint is None
+        else ([_dump_remembered(*item) for item in checkpoint.nodes.items()], checkpoint.begun),
+        **{name: getattr(progress, name) for name in _PROGRESS},
+    )
+
+
+def _dump_remembered(number: int, then: Remembered) -> _Node:
+    retained, stamps = then.retained[: then.length], then.stamps[: then.length]
+    return _Node(number, _dump_inbox(then.inbox), retained, then.keeps, stamps, None)
 
 
 def _dump_step(step: Step) -> _Step:
@@ -205,19 +252,22 @@ def _dump_step(step: Step) -> _Step:
 
 
 def _dump_node(number: int, state: NodeState) -> _Node:
-    inbox = [
-        _Sent(d.prefix, d.round, d.level, d.place, d.number, d.message)
-        for d in state.transcript.inbox
-    ]
     transcript = state.transcript
-    return _Node(number, inbox, transcript.retained, transcript.keeps, state.private)
+    stamps = transcript.stamps if isinstance(transcript, AgingTranscript) else []
+    inbox = _dump_inbox(transcript.inbox)
+    return _Node(number, inbox, transcript.retained, transcript.keeps, stamps, state.private)
+
+
+def _dump_inbox(inbox: list[Delivery]) -> list[_Sent]:
+    return [_Sent(d.prefix, d.round, d.level, d.place, d.number, d.message) for d in inbox]
 
 
 _PLAIN = tuple(
     name
     for name in _Frame.__struct_fields__
-    if name not in ("entry", "parent", "owner", "head", "hits", "emitted")
+    if name not in ("entry", "parent", "owner", "head", "hits", "progress")
 )
+_PROGRESS = tuple(name for name in _Progress.__struct_fields__ if name != "checkpoint")
 
 
 _TOLD = ("status", "reason", "message", "inputs", "signals", "started_at", "last_at", "idle")
@@ -242,16 +292,7 @@ class _Restoration:
         for step in snapshot.steps:
             self._step(step.number)
         core.steps = dict(sorted(core.steps.items()))
-        for name in (
-            "status",
-            "reason",
-            "message",
-            "inputs",
-            "signals",
-            "started_at",
-            "last_at",
-            "idle",
-        ):
+        for name in _TOLD:
             setattr(core, name, getattr(snapshot, name))
         core.questions.update(snapshot.questions)
         core.spent, core.calls = snapshot.spent, snapshot.calls
@@ -259,6 +300,9 @@ class _Restoration:
         core.entry_count = snapshot.entry_count
         core.paused = snapshot.paused
         core.lock = snapshot.lock
+        core.parked = snapshot.parked
+        core.own, core.own_calls = snapshot.own, snapshot.own_calls
+        core.cuts = sum(frame.cut for frame in core.frames.values())
         core.endings.last = snapshot.loops
         core.endings.by_loop = dict(snapshot.bounded)
         core.outputs.stuck = dict.fromkeys(snapshot.stuck)
@@ -266,20 +310,23 @@ class _Restoration:
 
     def _restore_node(self, node: _Node) -> None:
         state = self._core.contexts[node.node]
-        edges = self._plan.edges
         state.private = node.private
-        state.transcript = Transcript.of(
-            state.transcript.window,
-            [
-                Delivery(
-                    *(sent.prefix, sent.round, sent.level, sent.place, sent.number, sent.message),
-                    edges[sent.place] if sent.place >= 0 else None,
-                )
-                for sent in node.inbox
-            ],
-            node.retained,
-            node.keeps,
-        )
+        transcript = state.transcript
+        transcript.inbox = self._inbox(node.inbox)
+        transcript.replace(node.retained)
+        transcript.keeps = node.keeps
+        if isinstance(transcript, AgingTranscript):
+            transcript.stamps = node.stamps
+
+    def _inbox(self, inbox: list[_Sent]) -> list[Delivery]:
+        edges = self._plan.edges
+        return [
+            Delivery(
+                *(sent.prefix, sent.round, sent.level, sent.place, sent.number, sent.message),
+                edges[sent.place] if sent.place >= 0 else None,
+            )
+            for sent in inbox
+        ]
 
     def _frame(self, entry: int) -> Frame:
         frames = self._core.frames
@@ -295,12 +342,24 @@ class _Restoration:
             item: {node: set(edges) for node, edges in nodes.items()}
             for item, nodes in data.hits.items()
         }
-        frame.emitted = {
-            edge: Emission(emitted.prefix, emitted.round, emitted.level, emitted.messages)
-            for edge, emitted in data.emitted.items()
-        }
+        self._restore_progress(frame.progress, data.progress)
         frames[entry] = frame
         return frame
+
+    def _restore_progress(self, progress: Progress, data: _Progress) -> None:
+        for name in _PROGRESS:
+            setattr(progress, name, getattr(data, name))
+        if data.checkpoint is None:
+            return
+        nodes, begun = data.checkpoint
+        remembered = {
+            node.node: Remembered(
+                *(node.retained, len(node.retained), node.stamps, node.keeps),
+                self._inbox(node.inbox),
+            )
+            for node in nodes
+        }
+        progress.checkpoint = Checkpoint(remembered, begun)
 
     def _scope(self, data: _Frame, parent: Frame | None, owner: Step | None) -> Scope:
         if data.head is not None and parent is not None:

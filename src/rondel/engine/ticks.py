@@ -43,6 +43,8 @@ class Finished(Tick, frozen=True, tag="done"):
     usage: list[Usage] = []
     took: float = 0.0
     retried: list[str] = []
+    entropy: float | None = None
+    """How much of a model's words was new, where a guard has measured it."""
 
 
 class Failed(Tick, frozen=True, tag="fail"):
@@ -82,6 +84,38 @@ class Substepped(Tick, frozen=True, tag="sub"):
     usage: list[Usage] = []
     event: str = ""
     """The name of the event that tells of it, if one does."""
+
+
+class Spent(Tick, frozen=True, tag="spend"):
+    """What a step has spent that was cut off and runs again, or never ends."""
+
+    step: int
+    usage: list[Usage]
+
+
+class Refused(Tick, frozen=True, tag="refuse"):
+    """A step may not spend any more: the budget of an entry around it is used up."""
+
+    step: int
+    entry: int
+    usage: list[Usage] = []
+    took: float = 0.0
+
+
+class Judged(Tick, frozen=True, tag="judge"):
+    """Whether what a loop goes on for held after its round."""
+
+    entry: int
+    held: bool
+
+
+class Noted(Tick, frozen=True, tag="note"):
+    """A guard tells something that changes nothing."""
+
+    event: str
+    data: dict[str, Any]
+    node: str = ""
+    address: str = ""
 
 
 class WayOut(Tick, frozen=True, tag="out"):
@@ -139,7 +173,25 @@ class Signalled(Tick, frozen=True, tag="signal"):
     by: str = ""
 
 
-Control = Signalled | Paused | Resumed | Stopped | Locked | Unlocked | Aborted
+class Forked(Tick, frozen=True, tag="fork"):
+    """What lies before this is the past of another session."""
+
+    parent: str
+
+
+Control = Signalled | Paused | Resumed | Stopped | Locked | Unlocked | Aborted | Noted | Forked
 """What comes from outside the steps."""
 
-AnyTick = Started | Finished | Failed | Suspended | Answered | Substepped | WayOut | Control
+AnyTick = (
+    Started
+    | Finished
+    | Failed
+    | Suspended
+    | Answered
+    | Substepped
+    | Spent
+    | Refused
+    | Judged
+    | WayOut
+    | Control
+)

@@ -88,19 +88,13 @@ class Transcript:
         self._merged: dict[str, Any] = {}
         self._merged_length = 0
 
-    @classmethod
-    def of(
-        cls, window: int, inbox: list[Delivery], retained: list[Message], keeps: bool
-    ) -> Transcript:
-        """A transcript as it stood."""
-        transcript = cls(window)
-        transcript.inbox = inbox
-        transcript.retained = retained
-        transcript.keeps = keeps
-        return transcript
+    def replace(self, retained: list[Message]) -> None:
+        """Retain something else."""
+        self.retained = retained
+        self._merged, self._merged_length = {}, 0
 
-    def take(self) -> tuple[Sequence[Message], Sequence[Message]]:
-        """Empty the inbox: all the node sees, and the part of it that is new."""
+    def take(self, _number: int, /) -> tuple[Sequence[Message], Sequence[Message]]:
+        """Empty the inbox for a step: all the node sees, and the part of it that is new."""
         inbox, self.inbox = self.inbox, []
         if len(inbox) > 1:
             inbox.sort(key=logical_time)
@@ -156,7 +150,12 @@ class Transcript:
 def _cleared(messages: list[Message], edge: PlanEdge) -> list[Message]:
     if not (edge.clear or edge.clear_kept):
         return messages
-    return [m for m in messages if not (edge.clear_kept if m.kept else edge.clear)]
+    return [message for message in messages if survives(message, edge)]
+
+
+def survives(message: Message, edge: PlanEdge) -> bool:
+    """Whether what an edge clears leaves the message."""
+    return not (edge.clear_kept if message.kept else edge.clear)
 
 
 def _newest(messages: Sequence[Message], window: int) -> list[Message]:

@@ -16,17 +16,23 @@ from rondel.graph.sentences import validate
 from rondel.graph.source import Report, Source
 from rondel.graph.spec import (
     ALWAYS,
+    Budget,
     Call,
+    DynamicSpec,
     EdgeSpec,
+    Gauge,
     GraphSpec,
     Limits,
     LoopSpec,
     NodeSpec,
+    Patience,
+    Regression,
     Retry,
 )
 from rondel.graph.vocabulary import Vocabulary
 
 FUNCTION = "function"
+CONTRACT, UNTIL = "contract", "until"
 CONSTANT = (True, False, "true", "false")
 ONCE = Retry()
 
@@ -80,6 +86,8 @@ class Body:
         self.inner: dict[int, GraphSpec] = {}
         self.conditions: dict[int, Call] = {}
         self.processes: dict[int, Call] = {}
+        self.splits: dict[int, Call] = {}
+        self.untils: dict[str | int, Call] = {}
 
     def read(self, graph: schema.Graph | None) -> GraphSpec | None:
         """The graph, or None if anything is wrong; `graph` is None if its structure is."""
@@ -87,6 +95,7 @@ class Body:
             self._check_nodes()
             self._check_edges()
             self._check_heads()
+            self._check_promoted()
             start = self._check_ends("start")
             end = self._check_ends("end")
         if graph is None or self.report.problems:
@@ -179,6 +188,15 @@ class Body:
             if isinstance(process, dict):
                 call = self._check_call("process", (*path, "process"), process)
                 self.processes[place] = call or ALWAYS
+            if isinstance(edge.get("dynamic"), dict):
+                self._check_dynamic(place, edge["dynamic"])
+
+    def _check_dynamic(self, place: int, dynamic: dict[str, Any]) -> None:
+        path: Path = ("edges", place, "dynamic", "split")
+        split = dynamic.get("split")
+        if split is None or isinstance(split, dict):
+            call = self._check_call("split", path, {"type": "message", **(split or {})})
+            self.splits[place] = call or ALWAYS
 
     def _check_id(self, path: Path, name: Any) -> None:
         if isinstance(name, str) and name not in self.ids:
@@ -186,8 +204,34 @@ class Body:
 
     def _check_heads(self) -> None:
         loops = self.data.get("loops")
-        for head in loops if isinstance(loops, dict) else ():
+        for head, loop in loops.items() if isinstance(loops, dict) else ():
             self._check_id(("loops", head), head)
+            if isinstance(loop, dict):
+                self._check_loop(("loops", head), loop)
+
+    def _check_loop(self, path: Path, loop: dict[str, Any]) -> None:
+        score, until = loop.get("score"), loop.get("until")
+        if isinstance(score, dict):
+            self._check_id((*path, "score", "node"), score.get("node"))
+        if not isinstance(until, str):
+            return
+        model = self.words.model(CONTRACT, UNTIL)
+        self.untils[path[-1]] = Call(UNTIL, until)
+        if model is not None:
+            place = (*self.path, *path)
+            valid, complaints = validate(model, {UNTIL: until}, lambda: {UNTIL: until})
+            self.report.complain(self.source, place, complaints)
+            self.untils[path[-1]] = Call(UNTIL, valid)
+
+    def _check_promoted(self) -> None:
+        memory = self.data.get("memory")
+        given = memory.get("promote") if isinstance(memory, dict) else None
+        for place, name in enumerate(given if isinstance(given, list) else [given]):
+            path: Path = ("memory", "promote", *([place] if isinstance(given, list) else []))
+            self._check_id(path, name)
+            if isinstance(name, str) and self.ids.get(name) in self.inner:
+                message = f"the node {name!r} is a graph of its own"
+                self._problem(path, message, "name nodes in the memory.promote of that graph")
 
     def _check_ends(self, key: str) -> list[str]:
         """The nodes of `start` or `end`, as given or by default."""
@@ -226,6 +270,9 @@ class Body:
         edges = self._edges(graph.edges or [])
         self._warn_unreachable(edges, start)
         limits = graph.limits or schema.Limits()
+        if graph.breaker_spec is None:
+            hint = "leave it on unless something else watches the run"
+            self._warn(("breaker",), "the circuit breaker is off", hint)
         return GraphSpec(
             id=graph.id,
             nodes=tuple(self._node(place, node) for place, node in enumerate(graph.nodes)),
@@ -234,7 +281,9 @@ class Body:
             end=tuple(end),
             description=graph.description or "",
             loops={head: self._loop(head, loop) for head, loop in (graph.loops or {}).items()},
-            limits=Limits(max_steps=limits.max_steps),
+            limits=Limits(limits.max_steps, limits.as_spec()),
+            breaker=graph.breaker_spec,
+            memory=(graph.memory or schema.Memory()).as_spec(),
             file=self.source.file,
         )
 
@@ -254,8 +303,23 @@ class Body:
         )
 
     def _loop(self, head: str, loop: schema.Loop) -> LoopSpec:
-        line = self.source.line((*self.path, "loops", head))
-        return LoopSpec(head=head, max_rounds=loop.max_rounds, exit=loop.exit, line=line)
+        patience, regression, budget = loop.patience, loop.regression, loop.budget
+        return LoopSpec(
+            head=head,
+            max_rounds=loop.max_rounds,
+            exit=loop.exit,
+            target=loop.exit_on_score,
+            gauge=_gauge(loop.score),
+            until=self.untils.get(head),
+            patience=Patience(patience.rounds, patience.min_delta, loop.on_stagnation)
+            if patience
+            else None,
+            regression=Regression(regression.drop, regression.action) if regression else None,
+            budget=budget.as_spec() if budget else Budget(),
+            on_limit="ask" if loop.on_limit == "human" else loop.on_limit,
+            carry=_carried(loop.carry),
+            line=self.source.line((*self.path, "loops", head)),
+        )
 
     def _edges(self, edges: list[schema.Edge]) -> tuple[EdgeSpec, ...]:
         """The edges in file order, each once."""
@@ -284,8 +348,16 @@ class Body:
             clear_context=edge.clear_context,
             clear_kept_context=edge.clear_kept_context,
             process=self.processes.get(place),
+            dynamic=self._dynamic(place, edge.dynamic),
             line=self.source.line((*self.path, "edges", place)),
         )
+
+    def _dynamic(self, place: int, dynamic: schema.Dynamic | None) -> DynamicSpec | None:
+        if dynamic is None:
+            return None
+        config = dynamic.config or schema.DynamicConfig()
+        sizes = config.max_parallel, config.group_size
+        return DynamicSpec(dynamic.type, self.splits[place], *sizes)
 
     def _warn_repeated(self, place: int, first: int, edge: schema.Edge) -> None:
         other = path_text((*self.path, "edges", first))
@@ -300,6 +372,17 @@ class Body:
             message = f"nothing can reach the node {name!r} from the start"
             hint = "lead an edge to it, name it in 'start', or remove it"
             self._warn(("nodes", self.ids[name]), message, hint)
+
+
+def _gauge(score: str | schema.ScorePlace) -> Gauge:
+    place = score if isinstance(score, schema.ScorePlace) else schema.ScorePlace(path=score)
+    return Gauge(tuple(place.path.removeprefix("data.").split(".")), place.node)
+
+
+def _carried(carry: str | schema.Window) -> int | None:
+    if isinstance(carry, schema.Window):
+        return carry.window
+    return 1 if carry == "last" else None
 
 
 def _called(kind: str) -> str:

@@ -12,9 +12,20 @@ from collections.abc import Iterable, Sequence
 
 from rondel.errors import GraphError, Problem
 from rondel.graph.components import TopologicalOrder, strong_components
-from rondel.graph.plan import CONTRACT_LABELS, HEAD, Group, Plan, PlanEdge, PlanNode, Scope, Wire
-from rondel.graph.spec import EdgeSpec, GraphSpec, LoopSpec, NodeSpec
+from rondel.graph.plan import (
+    CONTRACT_LABELS,
+    HEAD,
+    Group,
+    Plan,
+    PlanEdge,
+    PlanGauge,
+    PlanNode,
+    Scope,
+    Wire,
+)
+from rondel.graph.spec import EdgeSpec, Gauge, GraphSpec, LoopSpec, NodeSpec
 
+DEFAULT_GAUGE = PlanGauge(Gauge().path)
 EAGER_FACTOR = 8
 """Loops with many entries are compiled per entry; past this multiple of the graph's size, late."""
 
@@ -25,7 +36,8 @@ def compile_graph(spec: GraphSpec) -> Plan:
     root = compiler.compile_all()
     if compiler.problems:
         raise GraphError(compiler.problems)
-    return Plan(spec, compiler.nodes, compiler.edges, root, spec.limits.max_steps)
+    ages = any(loop.carry is not None for loop in compiler.loops.values())
+    return Plan(spec, compiler.nodes, compiler.edges, root, spec.limits.max_steps, ages)
 
 
 class _Compiler:
@@ -34,7 +46,8 @@ class _Compiler:
         self.nodes: list[PlanNode] = []
         self.edges: list[PlanEdge] = []
         self.problems: list[Problem] = []
-        self._loops: dict[int, LoopSpec] = {}
+        self.loops: dict[int, LoopSpec] = {}
+        self._gauges: dict[int, PlanGauge] = {}
         self._headed: set[int] = set()
         self._file: dict[int, str] = {}
         self._budget = 0
@@ -72,9 +85,13 @@ class _Compiler:
                 inner.append((node_spec.inner, node))
                 self._check_inner(node)
         for edge_spec in graph.edges:
-            self._add_edge(edge_spec)
+            self._check_dynamic(self._add_edge(edge_spec))
         for loop in graph.loops.values():
-            self._loops[self._index[loop.head]] = loop
+            head = self._index[loop.head]
+            self.loops[head] = loop
+            whose = loop.gauge.node
+            measured = None if whose is None else self._index[whose]
+            self._gauges[head] = PlanGauge(loop.gauge.path, measured)
         self._budget = EAGER_FACTOR * (len(self.nodes) + len(self.edges)) + 1000
         return inner
 
@@ -85,7 +102,7 @@ class _Compiler:
         self.nodes.append(node)
         return node
 
-    def _add_edge(self, spec: EdgeSpec) -> None:
+    def _add_edge(self, spec: EdgeSpec) -> PlanEdge:
         source, target = self._index[spec.source], self._index[spec.target]
         clears = spec.clear_context or spec.clear_kept_context
         edge = PlanEdge(
@@ -103,6 +120,7 @@ class _Compiler:
         self.edges.append(edge)
         self.nodes[source].out.append(edge.index)
         self.nodes[target].into.append(edge.index)
+        return edge
 
     # Scopes
 
@@ -141,10 +159,15 @@ class _Compiler:
 
     def _loop_scope(self, group: Group, head: int, parent: Scope, item: int) -> Scope:
         scope = self._scope(list(group.nodes), set(group.nodes), head, [head], parent, item)
-        contract = self._loops.get(head)
+        contract = self.loops.get(head)
         if contract is not None:
+            scope.contract = contract
             scope.exit_now = contract.exit == "now"
             scope.max_rounds = contract.max_rounds or scope.max_rounds
+            self._check_gauge(scope, contract)
+        around = parent.gauges
+        scope.gauges = tuple(dict.fromkeys((self._gauges.get(head, DEFAULT_GAUGE), *around)))
+        scope.listens = scope.contract.until is not None or parent.listens
         self._find_exits(scope, contract)
         return scope
 
@@ -285,8 +308,10 @@ class _Compiler:
             tuple(wire for wire in wires.values() if wire.hops and self._is_way(wire, scope))
             for wires in scope.wires
         )
-        if contract is not None and contract.max_rounds is not None:
-            self._check_way_out(scope, contract)
+        if contract is not None and contract.ends_at_limit:
+            self._check_way_out(scope, contract, "limit", scope.limit_ways)
+        if contract is not None and contract.has_goal:
+            self._check_way_out(scope, contract, "goal", scope.goal_ways)
 
     def _ways_out(self, exits: list[int], label: str) -> tuple[int, ...]:
         labels = {index: self.edges[index].spec.label for index in exits}
@@ -326,6 +351,19 @@ class _Compiler:
             "graph.nodes.",
         )
 
+    def _check_dynamic(self, edge: PlanEdge) -> None:
+        target = self.nodes[edge.target]
+        if edge.spec.dynamic is None or target.spec.inner is None:
+            return
+        self._problem(
+            edge.target,
+            f"the dynamic edge from {edge.spec.source!r} leads to {target.name!r}, which holds a "
+            "graph; only a node that works by itself can be fanned out",
+            "lead it to a node inside that graph",
+            edge.spec.line,
+            "graph.edges to ",
+        )
+
     def _check_starts(self, scope: Scope) -> None:
         heads: dict[int, int] = {}
         for node in scope.starts:
@@ -340,7 +378,7 @@ class _Compiler:
                 )
 
     def _check_contract_heads(self) -> None:
-        for node, contract in self._loops.items():
+        for node, contract in self.loops.items():
             if node not in self._headed and self._complete:
                 known = ", ".join(sorted(self.nodes[head].name for head in self._headed))
                 hint = f"loops here are entered at: {known}" if known else "this graph has no loop"
@@ -348,15 +386,30 @@ class _Compiler:
                     node, f"{contract.head!r} heads no loop", hint, contract.line, "graph.loops."
                 )
 
-    def _check_way_out(self, scope: Scope, contract: LoopSpec) -> None:
-        if len(scope.exits) > 1 and not scope.limit_ways:
+    def _check_gauge(self, scope: Scope, contract: LoopSpec) -> None:
+        node = self._gauges[self._head(scope)].node
+        if node is not None and node not in scope.nodes:
+            names = ", ".join(self.nodes[member].name for member in scope.nodes)
+            self._problem(
+                self._head(scope),
+                f"the contract of loop {contract.head!r} reads the score of "
+                f"{contract.gauge.node!r}, which is not in the loop",
+                f"its nodes are: {names}",
+                contract.line,
+                "graph.loops.",
+            )
+
+    def _check_way_out(
+        self, scope: Scope, contract: LoopSpec, label: str, ways: tuple[int, ...]
+    ) -> None:
+        if len(scope.exits) > 1 and not ways:
             specs = [self.edges[index].spec for index in scope.exits]
             names = ", ".join(f"{spec.source} -> {spec.target}" for spec in specs)
             self._problem(
                 self._head(scope),
                 f"the contract of loop {contract.head!r} can end it, but it has several exits "
                 f"({names})",
-                "set `label: limit` on the edge to take then",
+                f"set `label: {label}` on the edge to take then",
                 contract.line,
                 "graph.loops.",
             )

@@ -22,7 +22,7 @@ VARIABLE = {
     "pattern": rf"^\$\{{{NAME_PATTERN}\}}$",
     "description": "A value from vars, the environment or .env.",
 }
-KINDS = {"node": "Node", "condition": "Condition", "process": "Process"}
+KINDS = {"node": "Node", "condition": "Condition", "process": "Process", "split": "Split"}
 
 Json = dict[str, Any]
 

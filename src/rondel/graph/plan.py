@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from rondel.graph.spec import DEFAULT_MAX_ROUNDS, EdgeSpec, GraphSpec, NodeSpec
+from rondel.graph.spec import DEFAULT_MAX_ROUNDS, EdgeSpec, GraphSpec, LoopSpec, NodeSpec
 
 HEAD = -1
 """Where an edge lands that leads back to its loop's head."""
@@ -82,6 +82,17 @@ class Group:
         return scope
 
 
+@dataclass(frozen=True, slots=True)
+class PlanGauge:
+    """Where a loop's value is: a path in the data of one node's messages, or of anyone's."""
+
+    path: tuple[str, ...]
+    node: int | None = None
+
+
+NO_CONTRACT = LoopSpec("")
+
+
 @dataclass(slots=True, eq=False)
 class Scope:
     """A graph (`head` None) or a loop entered at `head`, as an acyclic set of items."""
@@ -109,6 +120,11 @@ class Scope:
     """Per item, its wires that some contract around it may take as the way out."""
     max_rounds: int = DEFAULT_MAX_ROUNDS
     exit_now: bool = False
+    contract: LoopSpec = NO_CONTRACT
+    gauges: tuple[PlanGauge, ...] = ()
+    """The values that this loop, first, and the loops around it look for in its steps."""
+    listens: bool = False
+    """Whether this loop or one around it judges its rounds by all that was said in them."""
     last_level: int = 0
 
 
@@ -121,6 +137,8 @@ class Plan:
     edges: list[PlanEdge]
     root: Scope
     max_steps: int
+    ages: bool = False
+    """Whether some loop forgets what its nodes retained in older rounds."""
 
     def node(self, public_id: str) -> PlanNode | None:
         """The node of that public id, if there is one."""

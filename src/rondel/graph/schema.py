@@ -55,6 +55,16 @@ def _call(value: Any) -> Any:
     return value
 
 
+def _score_path(value: str) -> str:
+    keys = value.split(".")
+    if keys[0] == "data":
+        keys = keys[1:]
+    if not keys or not all(key.strip() for key in keys):
+        message = "must be a path in the data"
+        raise PydanticCustomError("score_path", message, {"hint": "as in: data.score"})
+    return value
+
+
 def _version(value: Any) -> Any:
     if isinstance(value, bool) or value != 1:
         raise PydanticCustomError("version", "must be 1, the only version there is")
@@ -82,6 +92,8 @@ Ids = Annotated[
         }
     ),
 ]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+ScorePath = Annotated[str, AfterValidator(_score_path)]
 VariableName = Annotated[str, AfterValidator(_variable_name)]
 
 
@@ -153,6 +165,30 @@ class Node(Part):
     )
 
 
+class Split(Part):
+    """How a message is split."""
+
+    type: str = Field("message", description="A split's type.")
+    config: dict[str, Any] | None = Field(None, description="The settings of that type.")
+
+
+class DynamicConfig(Part):
+    """How many at once."""
+
+    max_parallel: int = Field(10, ge=1, description="The most runs of the target at once.")
+    group_size: int = Field(3, ge=2, description="How many parts a run of a tree takes.")
+
+
+class Dynamic(Part):
+    """Fans the target out over the parts of what the edge carries."""
+
+    type: spec.DynamicMode = Field(
+        description="map: a run of the target for each part; tree: for groups, down to one."
+    )
+    split: Split = Field(Split(), description="How a message is split into parts.")
+    config: DynamicConfig | None = Field(None, description="How many at once.")
+
+
 class Edge(Part):
     """One edge of the graph."""
 
@@ -168,21 +204,114 @@ class Edge(Part):
     clear_context: bool = Field(False, description="First drop what the target retained.")
     clear_kept_context: bool = Field(False, description="First drop what the target kept.")
     process: Process | None = Field(None, description="What changes the message on its way.")
+    dynamic: Dynamic | None = Field(None, description="Runs the target for each part.")
+
+
+class ScorePlace(Part):
+    """Where the score is, and whose score counts."""
+
+    node: str | None = Field(None, description="The node whose score counts; else any in the loop.")
+    path: ScorePath = Field("data.score", description="The path in the message's data.")
+
+
+class Patience(Part):
+    """How long a loop may go on without getting better."""
+
+    rounds: int = Field(ge=1, description="That many rounds without that much gain.")
+    min_delta: Finite = Field(0.0, ge=0, description="What counts as a gain.")
+
+
+class Regression(Part):
+    """What happens when a round is much worse than the best one."""
+
+    drop: Finite = Field(gt=0, description="So far below the best round's score.")
+    action: spec.OnRegression = Field(
+        "warn", description="Tell, go back to where the best round ended, or end the loop."
+    )
+
+
+class Budget(Part):
+    """What may be spent."""
+
+    tokens: int | None = Field(None, ge=1, description="The most tokens, in and out.")
+    usd: Finite | None = Field(None, gt=0, description="The most money.")
+    wall_time: Duration | None = Field(None, description="The most time, waiting excluded.")
+
+    def as_spec(self) -> spec.Budget:
+        """The same for the engine."""
+        return spec.Budget(self.tokens, self.usd, self.wall_time)
+
+
+class Window(Part):
+    """The newest rounds."""
+
+    window: int = Field(ge=1, description="How many.")
 
 
 class Loop(Part):
     """The contract of one loop."""
 
     max_rounds: int | None = Field(None, ge=1, description="The most rounds per entry; 100.")
+    exit_on_score: Finite | None = Field(
+        None, description="The loop has reached its goal when a round's score is at least this."
+    )
+    score: ScorePath | ScorePlace = Field(
+        "data.score", description="Where the score is: a path in the data, or a node's."
+    )
+    until: str | None = Field(
+        None, description="An expression over data, text, round and score; true ends the loop."
+    )
+    patience: Patience | None = Field(None, description="How long without a gain.")
+    on_stagnation: spec.OnStagnation = Field(
+        "exit", description="When patience runs out: end the loop, or say so to the next round."
+    )
+    regression: Regression | None = Field(None, description="When a round is much worse.")
+    budget: Budget | None = Field(None, description="What one entry of the loop may spend.")
+    on_limit: Literal["last", "best", "human", "fail"] = Field(
+        "last", description="What is handed on when the loop ends without reaching its goal."
+    )
+    carry: Literal["all", "last"] | Window = Field(
+        "all", description="Which rounds' retained messages go into the next one."
+    )
     exit: spec.ExitRule = Field(
         "round_end", description="When an exit edge fired: end after the round, or now."
     )
 
 
-class Limits(Part):
+class Limits(Budget):
     """Bounds on the whole run."""
 
     max_steps: int = Field(spec.DEFAULT_MAX_STEPS, ge=1, description="The most steps of a run.")
+
+
+class Breaker(Part):
+    """When the circuit breaker locks the session."""
+
+    token_factor: Finite = Field(3.0, gt=0, description="Times the estimate of tokens.")
+    estimated_tokens: int | None = Field(None, ge=1, description="The estimate.")
+    window: int = Field(3, ge=1, description="How many outputs of a node it looks at.")
+    min_entropy: Finite = Field(0.1, ge=0, le=1, description="The least they must say that is new.")
+    timeout: Duration = Field(600.0, description="The most running time, waiting excluded.")
+
+    def as_spec(self) -> spec.BreakerSpec:
+        """The same for the engine."""
+        return spec.BreakerSpec(**self.model_dump())
+
+
+class Memory(Part):
+    """What the working memory of the session's group takes and keeps."""
+
+    size: int = Field(50, ge=1, description="The newest that many entries are kept.")
+    max_age: Duration = Field(86_400.0, description="How long an entry is kept; 24h.")
+    min_confidence: Finite = Field(0.8, ge=0, le=1, description="The least an entry must have.")
+    promote: Ids = Field(
+        default_factory=list, description="Nodes whose messages are promoted when they finish."
+    )
+
+    def as_spec(self) -> spec.MemorySpec:
+        """The same for the engine."""
+        promote = tuple(dict.fromkeys(self.promote))
+        return spec.MemorySpec(self.size, self.max_age, self.min_confidence, promote)
 
 
 class Graph(Part):
@@ -201,8 +330,19 @@ class Graph(Part):
     loops: dict[str, Loop] | None = Field(
         None, description="The contracts of loops, by the id of the head."
     )
+    breaker: Breaker | Literal["off", "on"] | bool | None = Field(
+        None, description="When the circuit breaker trips, or off."
+    )
+    memory: Memory | None = Field(None, description="What the group's working memory keeps.")
     nodes: list[Node] = Field(min_length=1, description="What works.")
     edges: list[Edge] | None = Field(None, description="What leads from one node to another.")
+
+    @property
+    def breaker_spec(self) -> spec.BreakerSpec | None:
+        """The breaker for the engine; YAML reads a bare `off` as false, JSON has it as a text."""
+        if self.breaker in (False, "off"):
+            return None
+        return self.breaker.as_spec() if isinstance(self.breaker, Breaker) else spec.BreakerSpec()
 
 
 class Envelope(Part):

@@ -117,7 +117,15 @@ def _complaints(
     for detail in error.errors(include_url=False):
         places.setdefault(_path(detail, value), []).append(detail)
     for path, details in places.items():
-        yield _complaint(path, details, model, value_at(shown, path))
+        if not _is_other_branch(path, value, places):
+            yield _complaint(path, details, model, value_at(shown, path))
+
+
+def _is_other_branch(path: Path, value: Any, places: Mapping[Path, object]) -> bool:
+    """Whether a mapping was meant as the branch of a union that complains of what is inside it."""
+    if not isinstance(value_at(value, path), dict):
+        return False
+    return any(len(other) > len(path) and other[: len(path)] == path for other in places)
 
 
 def _path(detail: ErrorDetails, value: Any) -> Path:
@@ -144,9 +152,10 @@ def _complaint(
         return Complaint(path, f"the key {str(path[-1])!r} is missing", _about(field))
     subject = f"{_subject(path)} " if path else ""
     wanted = list(dict.fromkeys(filter(None, map(_wanted, details))))
-    if not wanted:
-        hint = details[0].get("ctx", {}).get("hint") or _default(field)
-        return Complaint(path, _own_words(details[0], subject), hint)
+    own = next((detail for detail in details if not _wanted(detail)), None)
+    if own is not None:
+        hint = own.get("ctx", {}).get("hint") or _default(field)
+        return Complaint(path, _own_words(own, subject), hint)
     message = f"{subject}must be {_either(wanted)}, not {_show(shown)}"
     return Complaint(path, message, _hint(details, shown) or _default(field))
 

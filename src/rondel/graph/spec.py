@@ -10,6 +10,10 @@ DEFAULT_MAX_ROUNDS = 100
 DEFAULT_MAX_STEPS = 10_000
 
 ExitRule = Literal["round_end", "now"]
+OnStagnation = Literal["exit", "nudge"]
+OnRegression = Literal["warn", "rollback", "exit"]
+OnLimit = Literal["last", "best", "ask", "fail"]
+DynamicMode = Literal["map", "tree"]
 Join = Literal["any", "all"]
 OnError = Literal["fail", "continue"]
 
@@ -55,6 +59,16 @@ ALWAYS = Call("true")
 
 
 @dataclass(frozen=True, slots=True)
+class DynamicSpec:
+    """How an edge fans its target out: over the parts of a message, or in groups of them."""
+
+    mode: DynamicMode
+    split: Call
+    max_parallel: int = 10
+    group_size: int = 3
+
+
+@dataclass(frozen=True, slots=True)
 class EdgeSpec:
     """One edge; its place in `GraphSpec.edges` is its place in the file."""
 
@@ -68,7 +82,47 @@ class EdgeSpec:
     clear_context: bool = False
     clear_kept_context: bool = False
     process: Call | None = None
+    dynamic: DynamicSpec | None = None
     line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    """Where a round's value is: a path in the data of a message, of any node or of one."""
+
+    path: tuple[str, ...] = ("score",)
+    node: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How many rounds may pass without so much gain, and what follows."""
+
+    rounds: int
+    min_delta: float = 0.0
+    then: OnStagnation = "exit"
+
+
+@dataclass(frozen=True, slots=True)
+class Regression:
+    """How far below the best a round may fall, and what follows."""
+
+    drop: float
+    action: OnRegression = "warn"
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The most that may be spent; None is no bound."""
+
+    tokens: int | None = None
+    usd: float | None = None
+    wall_time: float | None = None
+
+    @property
+    def bounds(self) -> bool:
+        """Whether it bounds anything."""
+        return (self.tokens, self.usd, self.wall_time) != (None, None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +132,29 @@ class LoopSpec:
     head: str
     max_rounds: int | None = None
     exit: ExitRule = "round_end"
+    target: float | None = None
+    """The value at which the loop has reached its goal."""
+    gauge: Gauge = Gauge()
+    until: Call | None = None
+    patience: Patience | None = None
+    regression: Regression | None = None
+    budget: Budget = Budget()
+    on_limit: OnLimit = "last"
+    carry: int | None = None
+    """How many rounds' messages retained contexts bring into the next; None is all."""
     line: int | None = None
+
+    @property
+    def has_goal(self) -> bool:
+        """Whether the contract says what the loop is for."""
+        return self.target is not None or self.until is not None
+
+    @property
+    def ends_at_limit(self) -> bool:
+        """Whether the contract was given a bound that can end the loop."""
+        gives_up = self.patience is not None and self.patience.then == "exit"
+        turns_back = self.regression is not None and self.regression.action == "exit"
+        return self.max_rounds is not None or gives_up or turns_back or self.budget.bounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +162,28 @@ class Limits:
     """Bounds on the whole run."""
 
     max_steps: int = DEFAULT_MAX_STEPS
+    budget: Budget = Budget()
+
+
+@dataclass(frozen=True, slots=True)
+class BreakerSpec:
+    """When the circuit breaker trips."""
+
+    token_factor: float = 3.0
+    estimated_tokens: int | None = None
+    window: int = 3
+    min_entropy: float = 0.1
+    timeout: float = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySpec:
+    """What a group's working memory takes and keeps; `promote` are ids of the graph's nodes."""
+
+    size: int = 50
+    max_age: float = 86_400.0
+    min_confidence: float = 0.8
+    promote: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,4 +198,7 @@ class GraphSpec:
     description: str = ""
     loops: Mapping[str, LoopSpec] = field(default_factory=dict)
     limits: Limits = Limits()
+    breaker: BreakerSpec | None = BreakerSpec()
+    """None: it is off."""
+    memory: MemorySpec = MemorySpec()
     file: str = ""

@@ -14,15 +14,24 @@ from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit, Nothing, Outcome, Suspend
 from rondel.engine.registry import Registry
 from rondel.errors import CallError, StepFailed
+from rondel.graph.promises import Calls, Promise
 
 NOTHING: Final = Nothing()
 """Returned by a function whose node emits nothing: no edge fires."""
+
+
+PROMISE: Final = Promise(routes=False, calls=Calls())
+"""What a function keeps to; model calls that it makes on its own are its own affair."""
 
 
 class FunctionNodeConfig(FunctionConfig):
     """The name of a registered Python function, and whether it needs a thread of its own."""
 
     blocking: bool = Field(default=False, strict=True)
+
+    def promise(self) -> Promise:
+        """It may say anything, along all its edges."""
+        return PROMISE
 
 
 class FunctionProcessor:
@@ -41,6 +50,10 @@ class FunctionProcessor:
             )
         self._function = function
         self._blocking = blocking
+
+    def promise(self) -> Promise:
+        """It may say anything, along all its edges."""
+        return PROMISE
 
     async def process(self, ctx: Context) -> Outcome:
         if self._blocking:

@@ -8,11 +8,16 @@ import msgspec
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from rondel.engine.message import Message
-from rondel.engine.protocols import Context, Emit, Question, Suspend
+from rondel.engine.protocols import UNCHANGED, Context, Emit, Question, Suspend
 from rondel.engine.registry import Registry
+from rondel.graph.durations import Duration
+from rondel.graph.promises import NO_KEYS, Calls, Guard, Promise
 
 BETWEEN = " \t\r\n:：,，;；.。-–—"
 """What may stand between an action and the comment on it."""
+
+FAIL = "fail"
+REVISE = "revise"
 
 
 class HumanConfig(BaseModel):
@@ -22,44 +27,111 @@ class HumanConfig(BaseModel):
 
     description: str = ""
     actions: list[Annotated[str, Field(min_length=1, pattern=r"\S")]] = []
+    timeout: Duration | None = None
+    on_timeout: str = FAIL
+    max_revisions: Annotated[int, Field(strict=True, ge=1)] | None = None
+
+    def promise(self) -> Promise:
+        """An answer; of the action `revise` no more than `max_revisions`."""
+        others = [action for action in self.actions if action.strip().casefold() != REVISE]
+        guard = None
+        if self.max_revisions is not None:
+            guard = Guard(
+                "human {} max_revisions",
+                self.max_revisions + 1,
+                says=tuple({"action": action.strip()} for action in others),
+                open_keys=frozenset({"comment"}),
+            )
+        return Promise(
+            routes=False,
+            emits=True,
+            keys=frozenset({"action", "comment"}) if self.actions else NO_KEYS,
+            passes=False,
+            openings=tuple(action.strip() for action in self.actions),
+            calls=Calls(),
+            guard=guard,
+        )
 
     @model_validator(mode="after")
     def _actions_differ(self) -> Self:
         folded = [action.strip().casefold() for action in self.actions]
         if len(set(folded)) < len(folded):
             raise ValueError("two actions are the same but for case or white space")
+        if self.max_revisions is not None and REVISE not in folded:
+            raise ValueError("max_revisions counts answers of the action 'revise'; add it")
         return self
+
+    @model_validator(mode="after")
+    def _timeout_has_an_answer(self) -> Self:
+        if self.on_timeout == FAIL:
+            return self
+        if self.timeout is None:
+            raise ValueError("on_timeout needs a timeout; set one, as in timeout: 24h")
+        if self.actions and chosen_action(self.on_timeout, self.actions) is None:
+            words = ", ".join(self.actions)
+            raise ValueError(f"on_timeout is fail or an answer that can be given: {words}")
+        return self
+
+
+class Asked(msgspec.Struct, omit_defaults=True):
+    """The node's private state: until when it waits, and how often it was told to revise."""
+
+    deadline: float | None = None
+    revisions: int = 0
 
 
 class HumanProcessor:
     """Asks, waits, and emits the answer; an answer that is no action is asked for again."""
 
-    __slots__ = ("_actions", "_description")
+    __slots__ = ("_actions", "_config", "_otherwise")
 
     def __init__(self, config: HumanConfig) -> None:
-        self._description = config.description
+        self._config = config
         self._actions = [action.strip() for action in config.actions]
+        self._otherwise = None if config.on_timeout == FAIL else config.on_timeout
 
     async def process(self, ctx: Context) -> Emit | Suspend:
+        asked = msgspec.convert(ctx.state or {}, Asked)
+        offered = self._offered(asked)
         if ctx.answer is None:
-            return Suspend(Question(self._description, self._actions))
+            timeout = self._config.timeout
+            asked.deadline = None if timeout is None else ctx.now + timeout
+            return self._ask(self._config.description, offered, asked)
         text = as_text(ctx.answer)
         if not self._actions:
             return Emit((Message(text, role="user"),))
-        chosen = chosen_action(text, self._actions)
+        chosen = chosen_action(text, offered)
         if chosen is None:
-            return Suspend(Question(self._again(text), self._actions))
+            return self._ask(self._again(text, offered), offered, asked)
         action, comment = chosen
+        asked.revisions += action.casefold() == REVISE
         data = {"action": action, "comment": comment} if comment else {"action": action}
-        return Emit((Message(text, data, "user"),))
+        return Emit((Message(text, data, "user"),), self._state(asked))
 
-    def _again(self, text: str) -> str:
-        actions = ", ".join(self._actions)
+    def _offered(self, asked: Asked) -> list[str]:
+        """The actions; not to revise, once that was chosen as often as it may be."""
+        most = self._config.max_revisions
+        if most is None or asked.revisions < most:
+            return self._actions
+        return [action for action in self._actions if action.casefold() != REVISE]
+
+    def _ask(self, text: str, actions: list[str], asked: Asked) -> Suspend:
+        question = Question(text, actions, asked.deadline, self._otherwise)
+        return Suspend(question, self._state(asked))
+
+    def _state(self, asked: Asked) -> Any:
+        counts = self._config.timeout is not None or self._config.max_revisions is not None
+        return msgspec.to_builtins(asked) if counts else UNCHANGED
+
+    def _again(self, text: str, actions: list[str]) -> str:
         refusal = (
-            f"{text!r} is not one of: {actions}. Answer with one of them; "
-            f"a comment may follow, as in '{self._actions[0]}: your comment'."
+            f"{text!r} is not one of: {', '.join(actions)}. Answer with one of them; "
+            f"a comment may follow, as in '{actions[0]}: your comment'."
         )
-        return f"{self._description.rstrip()}\n{refusal}" if self._description else refusal
+        if len(actions) < len(self._actions):
+            refusal = f"It was revised {self._config.max_revisions} times already. {refusal}"
+        description = self._config.description
+        return f"{description.rstrip()}\n{refusal}" if description else refusal
 
 
 def as_text(answer: Any) -> str:

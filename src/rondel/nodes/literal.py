@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit
 from rondel.engine.registry import Registry
+from rondel.graph.promises import NO_KEYS, Calls, Promise
 
 
 class LiteralConfig(BaseModel):
@@ -18,6 +19,18 @@ class LiteralConfig(BaseModel):
 
     content: str = Field(min_length=1)
     role: Literal["user", "assistant", "system"] = "user"
+
+    def promise(self) -> Promise:
+        """It always says the same."""
+        return Promise(
+            routes=False,
+            emits=True,
+            keys=NO_KEYS,
+            passes=False,
+            free_text=False,
+            says=(({}, self.content),),
+            calls=Calls(),
+        )
 
 
 class LiteralProcessor:

@@ -15,10 +15,13 @@ from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit, Exit, Verdict
 from rondel.engine.registry import Registry
 from rondel.graph.names import Names
+from rondel.graph.promises import Calls, Guard, Promise
 
 MAX_ROUNDS = "max_rounds"
 CONSENSUS = "consensus"
 VARIABLES = ("data", "text", "round")
+REPORTED = frozenset({"should_exit", "exit_reason", "current_round", "timestamp", "goal_met"})
+"""The data that it emits of its own."""
 
 
 class LoopConfig(BaseModel):
@@ -42,6 +45,26 @@ class LoopConfig(BaseModel):
     def has_goal(self) -> bool:
         """Whether anything but the number of rounds can end the loop."""
         return self.exit_on_score > 0 or self.exit_condition != MAX_ROUNDS
+
+    def promise(self) -> Promise:
+        """From round `max_rounds` on it takes the way out, unless its data tells another round."""
+        guard = Guard(
+            "loop node {}",
+            self.max_rounds,
+            by_round=True,
+            ways=lambda edges: ways(edges)[1],
+            misled_by="iteration",
+        )
+        return Promise(
+            choices=lambda edges: [*ways(edges)[0], *ways(edges)[1]],
+            emits=True,
+            keys=REPORTED,
+            passes=bool(self.passthrough_keys),
+            free_text=False,
+            reads="score" if self.exit_on_score > 0 else "",
+            calls=Calls(),
+            guard=guard,
+        )
 
     @field_validator("exit_condition")
     @classmethod
@@ -86,12 +109,7 @@ class LoopProcessor:
         )
 
     def route(self, output: Emit, edges: Sequence[Exit]) -> Sequence[Exit]:
-        if len(edges) < 2:
-            return edges
-        onward = _labelled(edges, "continue")
-        leaving = _labelled(edges, "exit")
-        onward = onward or [next((edge for edge in edges if edge not in leaving), edges[0])]
-        leaving = leaving or _second(edges, onward)
+        onward, leaving = ways(edges)
         return leaving if output.messages[-1].data["should_exit"] else onward
 
     def _goal_reached(
@@ -116,6 +134,16 @@ class LoopProcessor:
             value=score,
             threshold=self._config.exit_on_score or None,
         )
+
+
+def ways(edges: Sequence[Exit]) -> tuple[Sequence[Exit], Sequence[Exit]]:
+    """The edges that go on with the loop, and those that leave it; of fewer than two, all."""
+    if len(edges) < 2:
+        return edges, edges
+    onward = _labelled(edges, "continue")
+    leaving = _labelled(edges, "exit")
+    onward = onward or [next((edge for edge in edges if edge not in leaving), edges[0])]
+    return onward, leaving or _second(edges, onward)
 
 
 def number(value: Any) -> float | None:

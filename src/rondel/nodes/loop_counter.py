@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit, Nothing
 from rondel.engine.registry import Registry
+from rondel.graph.promises import Calls, Guard, Promise
 
 
 class LoopCounterConfig(BaseModel):
@@ -19,6 +20,19 @@ class LoopCounterConfig(BaseModel):
     max_iterations: Annotated[int, Field(strict=True, ge=1)] = 10
     reset_on_emit: bool = Field(default=True, strict=True)
     message: str | None = None
+
+    def promise(self) -> Promise:
+        """It speaks at the limit, and along all its edges."""
+        guard = Guard("loop_counter {}", self.max_iterations, silent=True)
+        return Promise(
+            routes=False,
+            emits=self.max_iterations == 1,
+            keys=frozenset({"loop_counter"}),
+            passes=False,
+            free_text=False,
+            calls=Calls(),
+            guard=guard,
+        )
 
 
 class LoopCounterProcessor:

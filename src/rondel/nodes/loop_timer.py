@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit, Nothing
 from rondel.engine.registry import Registry
+from rondel.graph.promises import Calls, Guard, Promise
 from rondel.nodes.passthrough import passed_on
 
 SECONDS = {"seconds": 1.0, "minutes": 60.0, "hours": 3600.0}
@@ -25,6 +26,24 @@ class LoopTimerConfig(BaseModel):
     message: str | None = None
     passthrough: bool = Field(default=False, strict=True)
 
+    @property
+    def seconds(self) -> float:
+        """How long it is silent, or passes messages on."""
+        return self.max_duration * SECONDS[self.duration_unit]
+
+    def promise(self) -> Promise:
+        """It speaks when the time is over, and along all its edges."""
+        guard = Guard("loop_timer {}", seconds=self.seconds, silent=not self.passthrough)
+        return Promise(
+            routes=False,
+            emits=self.passthrough,
+            keys=frozenset({"loop_timer"}),
+            passes=self.passthrough,
+            free_text=False,
+            calls=Calls(),
+            guard=guard,
+        )
+
 
 class LoopTimerProcessor:
     """Measures the session's running time; at the limit and past it, it speaks."""
@@ -34,7 +53,7 @@ class LoopTimerProcessor:
     def __init__(self, config: LoopTimerConfig) -> None:
         duration = f"{config.max_duration:g} {config.duration_unit}"
         self._config = config
-        self._limit = config.max_duration * SECONDS[config.duration_unit]
+        self._limit = config.seconds
         self._text = config.message or f"Time limit reached ({duration})"
 
     async def process(self, ctx: Context) -> Emit | Nothing:

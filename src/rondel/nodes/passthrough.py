@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit
 from rondel.engine.registry import Registry
+from rondel.graph.promises import QUIET, Promise
 
 
 class PassthroughConfig(BaseModel):
@@ -15,6 +16,10 @@ class PassthroughConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     only_last_message: bool = Field(default=True, strict=True)
+
+    def promise(self) -> Promise:
+        """It hands on what it gets."""
+        return QUIET
 
 
 def passed_on(message: Message) -> Message:

@@ -32,7 +32,7 @@ class Answer(Control, frozen=True, tag="answer"):
 
     def _step(self, session: str, core: Core) -> int:
         for number in core.questions:
-            asking = core.steps[number].node
+            asking, _ = core.asker(number)
             if self.node in (None, asking.id, asking.name):
                 return number
         if self.node is not None and core.plan.node(self.node) is None:
@@ -99,7 +99,20 @@ class Unlock(Control, frozen=True, tag="unlock"):
         return ticks.Unlocked(now, self.by, self.risk_justification.strip())
 
 
-AnyControl = Answer | Pause | Resume | Stop | Signal | Unlock
+class Expire(Control, frozen=True, tag="expire"):
+    """Settle the oldest question whose deadline has passed."""
+
+    def tick(self, session: str, core: Core, now: float) -> ticks.Answered | ticks.Failed | None:  # noqa: ARG002
+        for number, question in core.questions.items():
+            if question.deadline is None or question.deadline > now:
+                continue
+            if question.otherwise is not None:
+                return ticks.Answered(now, number, question.otherwise, "timeout")
+            return ticks.Failed(now, number, "nobody answered in time", "timeout")
+        return None
+
+
+AnyControl = Answer | Pause | Resume | Stop | Signal | Unlock | Expire
 
 _decoder: msgspec.json.Decoder[AnyControl] = msgspec.json.Decoder(AnyControl)
 

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import time
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from math import inf
 from threading import get_ident
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakSet
 
 from rondel.engine import ticks
 from rondel.engine.binding import Binding
 from rondel.engine.core import Core
+from rondel.engine.guard import Guard
 from rondel.engine.host import AsyncioHost
+from rondel.engine.protocols import Lock, Note
 from rondel.engine.runner import Runner
 from rondel.engine.snapshot import dump, load
 from rondel.engine.step import Step
 from rondel.errors import RondelError, Unstorable
 from rondel.graph.plan import Plan
 from rondel.journal.store import Durable, Store
-from rondel.sessions.controls import AnyControl, from_letter
+from rondel.sessions.controls import AnyControl, Expire, from_letter
 from rondel.sessions.events import Narrator
-from rondel.sessions.scores import score_in
 from rondel.sessions.stream import Bell, Watcher
 
 SNAPSHOT_EVERY = 2000
@@ -32,21 +34,49 @@ SNAPSHOT_BYTES_PER_TICK = 64
 """What snapshots may add to the journal, on average."""
 
 
-def fold(store: Store, id: str, plan: Plan) -> tuple[Core, int]:
-    """A session as its journal has it, from its latest snapshot on, and how many ticks it has."""
-    core, length = Core(plan, measure=score_in), 0
+class Folded(NamedTuple):
+    """A session's state, how many ticks it has, and what its guard found that is not recorded."""
+
+    core: Core
+    length: int
+    found: Sequence[Lock | Note] = ()
+
+
+def fold(store: Store, id: str, plan: Plan, guard: Guard | None = None) -> Folded:
+    """A session as its journal has it, from its latest snapshot on; its guard learns it too."""
+    core, length = Core(plan), 0
     snapshot = store.latest_snapshot(id)
     if snapshot is not None:
         try:
-            load(core, snapshot[1])
+            known = load(core, snapshot[1])
             length = snapshot[0]
+            if guard is not None and known is not None:
+                guard.load(known)
         except ValueError:
-            core = Core(plan, measure=score_in)
+            core = Core(plan)
+    found: list[Lock | Note] = []
     for batch in store.scan(id, length):
         for tick in batch:
+            if guard is None:
+                core.apply(tick)
+                continue
+            if isinstance(tick, ticks.Finished):
+                guard.weigh(core, tick)
             core.apply(tick)
+            if found:
+                found = _still_due(found, tick)
+            found.extend(guard.learn(core, tick))
         length += len(batch)
-    return core, length
+    return Folded(core, length, found)
+
+
+def _still_due(found: list[Lock | Note], tick: ticks.AnyTick) -> list[Lock | Note]:
+    """What the guard has found and no tick tells of yet; a process may die in between."""
+    if isinstance(tick, ticks.Locked | ticks.Unlocked | ticks.Forked):
+        return []
+    if isinstance(tick, ticks.Noted):
+        return [item for item in found if isinstance(item, Lock) or item.event != tick.event]
+    return found
 
 
 class Drive:
@@ -59,6 +89,7 @@ class Drive:
         binding: Binding,
         bell: Bell,
         watchers: WeakSet[Watcher],
+        guard: Guard | None,
         *,
         snapshots: bool,
     ) -> None:
@@ -70,14 +101,23 @@ class Drive:
         self._watchers = watchers
         self._letter: int | None = None
         """The letter that the next tick answers."""
-        self.core, self.length = fold(store, id, binding.plan)
+        self._guard = guard
+        self.core, self.length, found = fold(store, id, binding.plan, guard)
         self._next_snapshot: float = self.length + (SNAPSHOT_EVERY if snapshots else inf)
         row = store.session(id)
         self._status = row.status if row is not None else ""
         self.was_stale = self._status != self.core.status
         """Whether the last process died between a tick and the note of what it led to."""
         self._runner = Runner(
-            id, self.core, binding, self._record, self._live, self._applied, AsyncioHost()
+            id,
+            self.core,
+            binding,
+            self._record,
+            self._live,
+            self._applied,
+            AsyncioHost(),
+            guard,
+            found,
         )
         self._applied()
 
@@ -93,6 +133,11 @@ class Drive:
     async def control(self, control: AnyControl) -> None:
         """Record a control and act on it."""
         await self._runner.control(lambda now: control.tick(self.id, self.core, now))
+
+    async def expire(self) -> None:
+        """Settle every question whose deadline has passed."""
+        while (deadline := self.core.next_deadline) is not None and deadline <= time.time():
+            await self.control(Expire())
 
     async def read_letters(self) -> None:
         """Carry out what other processes asked for; what is out of place is dropped."""
@@ -144,7 +189,7 @@ class Drive:
             self._status = core.status
             self._store.set_status(self.id, core.status, core.reason)
         if self.length >= self._next_snapshot:
-            blob = dump(core)
+            blob = dump(core, self._guard and self._guard.dump())
             self._store.save_snapshot(self.id, self.length, blob, keep=2)
             pause = max(SNAPSHOT_EVERY, len(blob) // SNAPSHOT_BYTES_PER_TICK)
             self._next_snapshot = self.length + pause

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Self
-from weakref import WeakSet, WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 
+from rondel.engine import ticks
 from rondel.engine.binding import Binding
 from rondel.engine.protocols import Middleware
 from rondel.engine.registry import Registry
@@ -21,14 +23,18 @@ from rondel.errors import (
     UnknownSession,
     Unstorable,
 )
+from rondel.guards.circuit_breaker import circuit_breaker
+from rondel.guards.memory import MemoryGuard, promoted_nodes
 from rondel.journal.codec import decode_value, encode_value
 from rondel.journal.memory import MemoryStore
-from rondel.journal.store import Page, SessionRow, Store
+from rondel.journal.store import MemoryEntry, Page, SessionRow, Store
+from rondel.journal.working_memory import WorkingMemory, confidence_in
 from rondel.sessions.controls import Answer, AnyControl, to_letter
-from rondel.sessions.drive import Drive
+from rondel.sessions.drive import Drive, fold
 from rondel.sessions.fork import Fork, plan_fork
 from rondel.sessions.graph import Graph, as_graph
 from rondel.sessions.owner import is_gone, new_owner, process_of
+from rondel.sessions.quarantine import Quarantine
 from rondel.sessions.records import Result
 from rondel.sessions.session import Session
 from rondel.sessions.stores import DEFAULT, Database, Durability, open_store
@@ -61,6 +67,7 @@ class Engine:
         self._driven: dict[str, Session] = {}
         self._handles: WeakValueDictionary[str, Session] = WeakValueDictionary()
         self._python_graphs: dict[str, Graph] = {}
+        self._bindings: WeakKeyDictionary[Graph, Binding] = WeakKeyDictionary()
         self._poller: asyncio.Task[None] | None = None
         self._closed = False
 
@@ -123,7 +130,21 @@ class Engine:
                 before = page.next
                 if before is None:
                     break
+        await self._mind_deadlines()
         return [await self.resume(row.id) for row in found]
+
+    async def _mind_deadlines(self) -> None:
+        """Be there when questions expire that nobody in this process has asked."""
+        before: str | None = None
+        while True:
+            page = self.store.sessions("waiting", before=before)
+            for row in page.rows:
+                session = self.get(row.id)
+                core = fold(self.store, row.id, session.plan).core
+                session.mind_deadline(core)
+            before = page.next
+            if before is None:
+                return
 
     def sessions(
         self,
@@ -157,6 +178,25 @@ class Engine:
             await child.answer(fork.answer)
         return child
 
+    async def promote(
+        self, id: str, address: str, confidence: float | None = None
+    ) -> list[MemoryEntry]:
+        """Put what a finished step emitted into the working memory of its session's group.
+
+        `confidence` vouches for it in the place of its own `data.confidence`. A message that is
+        not sure enough is left out; if that is all there is, it is refused.
+        """
+        if confidence is not None and not 0 <= confidence <= 1:
+            raise CallError(f"a confidence is a number from 0 to 1, not {confidence:g}")
+        session = self.get(id)
+        log = Quarantine(session.plan, session.journal())
+        step = log.at(address)
+        memory = WorkingMemory(self.store, session.plan.spec.memory)
+        own = [confidence_in(message.data) for message in step.messages]
+        memory.demand_sure(_surest(own) if confidence is None else confidence)
+        where = (id, log.inputs, address, step.node_id)
+        return await asyncio.to_thread(memory.promote, *where, step.messages, confidence)
+
     async def close(self) -> None:
         """Let go of every session; each goes on where it is when somebody resumes it."""
         self._closed = True
@@ -170,8 +210,16 @@ class Engine:
     # What sessions ask of their engine
 
     def bind(self, graph: Graph) -> Binding:
-        """The graph with its working parts."""
-        return graph.bind(self._registry, self._middleware)
+        """The graph with its working parts; built once for each graph."""
+        plan = graph.plan()
+        bound = self._bindings.get(graph)
+        if bound is None or bound.plan is not plan:
+            memory = WorkingMemory(self.store, plan.spec.memory)
+            guard = MemoryGuard(promoted_nodes(plan), memory)
+            serving = (self._registry or graph.registry).serving(memory=memory)
+            bound = graph.bind(serving, (guard, *self._middleware))
+            self._bindings[graph] = bound
+        return bound
 
     def graph_of(self, row: SessionRow) -> Graph:
         """The copy of its graph that a session keeps."""
@@ -224,7 +272,8 @@ class Engine:
     def drive(self, id: str, binding: Binding, bell: Bell, watchers: WeakSet[Watcher]) -> Drive:
         """The session's state, ready to go on."""
         snapshots = not isinstance(self.store, MemoryStore)
-        return Drive(id, self.store, binding, bell, watchers, snapshots=snapshots)
+        guard = circuit_breaker(binding.plan)
+        return Drive(id, self.store, binding, bell, watchers, guard, snapshots=snapshots)
 
     def watch(self) -> None:
         """Look after leases, letters and what other processes write, while anybody cares."""
@@ -258,8 +307,15 @@ class Engine:
         if row.parent is None:
             await session.begin(row.inputs)
         else:
+            await self._mark_fork(row.id, row.parent)
             await session.resume()
         return session
+
+    async def _mark_fork(self, id: str, parent: str) -> None:
+        """What the parent spent before this is not the fork's."""
+        durable = self.store.append(id, ticks.Forked(time.time(), parent))
+        if durable is not None:
+            await durable
 
     async def _lay_down(self, row: SessionRow, fork: Fork) -> Session:
         """A fork that nobody drives yet."""
@@ -267,6 +323,8 @@ class Engine:
         if created is not None:
             await created
         session = self._handles[row.id] = Session(row.id, self, fork.graph)
+        if row.parent is not None:
+            await self._mark_fork(row.id, row.parent)
         if fork.answer is not None:
             await session.record(Answer(text=fork.answer))
         elif row.parent is not None:
@@ -325,6 +383,12 @@ def as_inputs(inputs: Inputs) -> dict[str, Any]:
         return own
     name = type(inputs).__name__
     raise CallError(f"inputs must be a text or a JSON object, not {name}")
+
+
+def _surest(given: Sequence[float | None]) -> float | None:
+    """The highest confidence; None if some message does not say, which is no objection."""
+    known = [confidence for confidence in given if confidence is not None]
+    return max(known) if len(known) == len(given) else None
 
 
 def _new_id() -> str:

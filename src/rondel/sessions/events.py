@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,10 +15,10 @@ from rondel.engine.core import Core
 from rondel.engine.effects import Effect
 from rondel.engine.endings import LoopEnd
 from rondel.engine.frame import Frame
-from rondel.engine.protocols import Usage
+from rondel.engine.message import Message
+from rondel.engine.protocols import Question, Usage
 from rondel.engine.step import Step
 from rondel.graph.plan import Group, Plan
-from rondel.sessions.scores import score_in
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -53,14 +53,24 @@ def message_face(message: Any) -> dict[str, Any]:
     }
 
 
+REFUSED = "the budget around the step is used up"
+
+
 class RoundTally:
     """What a loop's current round has spent so far."""
 
-    __slots__ = ("tokens", "usd")
+    __slots__ = ("entropies", "tokens", "usd")
 
     def __init__(self) -> None:
         self.tokens = 0
         self.usd = 0.0
+        self.entropies: list[float] = []
+
+    @property
+    def entropy(self) -> float | None:
+        """How much of what models said in the round was new, on average."""
+        count = len(self.entropies)
+        return round(sum(self.entropies) / count, 4) if count else None
 
 
 class Narrator:
@@ -72,7 +82,7 @@ class Narrator:
         self.debug = debug
         self.seq = 0
         self._effects: list[Effect] = []
-        self.core = Core(plan, self._effects, score_in)
+        self.core = Core(plan, self._effects)
         self._tallies: dict[int, RoundTally] = {}
         self._at = ""
 
@@ -89,6 +99,9 @@ class Narrator:
         elif isinstance(tick, ticks.Unlocked):
             face = {"by": tick.by, "risk_justification": tick.justification}
             told.append(self._event("circuit_breaker:unlocked", face))
+        elif isinstance(tick, ticks.Noted):
+            where = tick.node or None, tick.address or None
+            told.append(self._event(tick.event, tick.data, *where))
         return told
 
     @staticmethod
@@ -138,9 +151,14 @@ class Narrator:
             case ticks.Failed():
                 yield self._of_step(effect, "error", {"error": tick.error, "kind": tick.kind})
                 yield self._node_state(effect, "failed", {"error": tick.error})
+            case ticks.Refused():
+                parked = effect.step.number in self.core.parked
+                status = "suspended" if parked else "skipped"
+                yield self._node_state(effect, status, {"error": REFUSED})
             case ticks.Suspended():
                 yield self._node_state(effect, "suspended")
-                yield self._of_step(effect, "human_input_required", _question(effect.step, tick))
+                face = _question(tick.question, effect.step.inputs)
+                yield self._of_step(effect, "human_input_required", face)
             case ticks.Substepped() if tick.event:
                 yield self._of_step(effect, tick.event, tick.value)
             case ticks.Answered():
@@ -148,6 +166,9 @@ class Narrator:
                 yield self._of_step(effect, "human_input_received", face)
 
     def _finished(self, effect: fx.StepTicked, tick: ticks.Finished) -> Iterator[Event]:
+        if tick.entropy is not None:
+            for tally in self._tallies_around(effect.step):
+                tally.entropies.append(tick.entropy)
         yield self._node_state(effect, "completed", tick.report)
         if self.debug:
             for edge in tick.fired:
@@ -157,11 +178,9 @@ class Narrator:
                 yield Event(None, "edge_fired", self._at, self.session, node, address, face)
 
     def _spent(self, effect: fx.StepTicked, usage: Usage) -> Event:
-        for frame in _loops_around(effect.step.frame):
-            tally = self._tallies.get(frame.entry)
-            if tally is not None:
-                tally.tokens += usage.input_tokens + usage.output_tokens
-                tally.usd += usage.usd
+        for tally in self._tallies_around(effect.step):
+            tally.tokens += usage.tokens
+            tally.usd += usage.usd
         face = {
             "input_tokens": usage.input_tokens,
             "output_tokens": usage.output_tokens,
@@ -169,6 +188,11 @@ class Narrator:
             "model": usage.model,
         }
         return self._of_step(effect, "token_usage", face)
+
+    def _tallies_around(self, step: Step) -> Iterator[RoundTally]:
+        for frame in _loops_around(step.frame):
+            if frame.entry in self._tallies:
+                yield self._tallies[frame.entry]
 
     def _skipped(self, effect: fx.Skipped) -> Iterator[Event]:
         item = effect.item
@@ -188,15 +212,36 @@ class Narrator:
             "delta": effect.delta,
             "tokens": tally.tokens,
             "usd": tally.usd,
-            "entropy": None,
+            "entropy": tally.entropy,
         }
         yield self._round_event("loop:round_completed", effect, figures)
 
     def _round_event(
-        self, name: str, effect: fx.RoundStarted | fx.RoundEnded, figures: dict[str, Any]
+        self,
+        name: str,
+        effect: fx.RoundStarted | fx.RoundEnded | fx.Setback,
+        figures: dict[str, Any],
     ) -> Event:
         head = self.plan.nodes[effect.frame.scope.head]  # type: ignore[index]
         data = {"loop": head.id, "round": effect.round, **figures}
+        return self._event(name, data, head.id, effect.address)
+
+    def _setback(self, effect: fx.Setback) -> Iterator[Event]:
+        name = "loop:regression" if effect.regressed else "loop:stagnation"
+        yield self._round_event(name, effect, {"delta": effect.delta, "action": effect.action})
+
+    def _loop_asked(self, effect: fx.LoopAsked) -> Iterator[Event]:
+        face = _question(effect.question, effect.messages)
+        yield self._of_loop("human_input_required", effect, face)
+
+    def _loop_answered(self, effect: fx.LoopAnswered) -> Iterator[Event]:
+        face = {"answer": effect.tick.answer, "by": effect.tick.by}
+        yield self._of_loop("human_input_received", effect, face)
+
+    def _of_loop(
+        self, name: str, effect: fx.LoopAsked | fx.LoopAnswered, data: dict[str, Any]
+    ) -> Event:
+        head = self.plan.nodes[effect.frame.scope.head]  # type: ignore[index]
         return self._event(name, data, head.id, effect.address)
 
     def _loop_ended(self, effect: fx.LoopEnded) -> Iterator[Event]:
@@ -211,6 +256,9 @@ class Narrator:
         fx.Skipped: _skipped,
         fx.RoundStarted: _round_started,
         fx.RoundEnded: _round_ended,
+        fx.Setback: _setback,
+        fx.LoopAsked: _loop_asked,
+        fx.LoopAnswered: _loop_answered,
         fx.LoopEnded: _loop_ended,
     }
 
@@ -240,11 +288,10 @@ def _loops_around(frame: Frame) -> Iterator[Frame]:
         current = current.parent
 
 
-def _question(step: Step, tick: ticks.Suspended) -> dict[str, Any]:
-    question = tick.question
+def _question(question: Question, messages: Iterable[Message]) -> dict[str, Any]:
     return {
         "description": question.description,
-        "messages": [message_face(message) for message in step.inputs],
+        "messages": [message_face(message) for message in messages],
         "actions": question.actions,
         "deadline": timestamp(question.deadline) if question.deadline is not None else None,
     }

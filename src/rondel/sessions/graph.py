@@ -53,7 +53,6 @@ class Graph:
         self._included: dict[str, Any] | None = None
         self._loaded: Loaded | None = None
         self._plan: Plan | None = None
-        self._bindings: dict[tuple[int, ...], tuple[Registry, Binding]] = {}
 
     def __repr__(self) -> str:
         return f"<Graph {self.id}>"
@@ -174,12 +173,27 @@ class Graph:
         self._body.setdefault("limits", {}).update(limits)
         self._changed()
 
+    def breaker(self, switch: bool = True, /, **settings: Any) -> None:
+        """Say when the circuit breaker trips, or switch it off with False."""
+        self._body["breaker"] = settings if switch else "off"
+        self._changed()
+
+    def memory(self, **section: Any) -> None:
+        """Say what working memory takes and keeps, and which nodes promote to it."""
+        self._body.setdefault("memory", {}).update(section)
+        self._changed()
+
     # Using it
 
     @property
     def id(self) -> str:
         """The graph's name."""
         return self._loaded.spec.id if self._loaded is not None else str(self._body["id"])
+
+    @property
+    def registry(self) -> Registry:
+        """Where its names were looked up."""
+        return self._registry
 
     @property
     def document(self) -> dict[str, Any]:
@@ -243,14 +257,8 @@ class Graph:
     def bind(
         self, registry: Registry | None = None, middleware: tuple[Middleware, ...] = ()
     ) -> Binding:
-        """The compiled graph with its working parts, as a registry has them; built once."""
-        known = registry or self._registry
-        key = (id(known), *map(id, middleware))
-        bound = self._bindings.get(key)
-        if bound is None:
-            bound = (known, Binding(self.plan(), known, middleware))
-            self._bindings[key] = bound
-        return bound[1]
+        """The compiled graph with its working parts, as a registry has them."""
+        return Binding(self.plan(), registry or self._registry, middleware)
 
     # Inside
 
@@ -261,7 +269,6 @@ class Graph:
     def _changed(self) -> None:
         self._loaded = None
         self._plan = None
-        self._bindings.clear()
 
     def _load(self) -> Loaded:
         if self._loaded is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -16,7 +16,14 @@ from rondel.engine.message import Message
 from rondel.engine.protocols import Usage
 from rondel.engine.step import Step
 from rondel.graph.plan import Plan
-from rondel.sessions.events import Event, Narrator, loop_face, message_face, timestamp
+from rondel.sessions.events import (
+    REFUSED,
+    Event,
+    Narrator,
+    loop_face,
+    message_face,
+    timestamp,
+)
 
 
 class Record(msgspec.Struct):
@@ -104,12 +111,10 @@ def questions_of(core: Core) -> list[QuestionRecord]:
     """The open questions as a core stands, oldest first."""
     found = []
     for number, question in core.questions.items():
-        step = core.steps[number]
+        node, address = core.asker(number)
         deadline = None if question.deadline is None else timestamp(question.deadline)
         found.append(
-            QuestionRecord(
-                step.node.id, step.address, question.description, list(question.actions), deadline
-            )
+            QuestionRecord(node.id, address, question.description, list(question.actions), deadline)
         )
     return found
 
@@ -127,15 +132,63 @@ def result_of(session: str, core: Core) -> Result:
         loops=[LoopResult(**loop_face(end), entries=end.entries) for end in core.loops],
         usage=usage_of(core),
         reason=core.reason,
-        message=core.message,
+        message=core.lock.message if core.lock is not None else core.message,
         session_id=session,
     )
 
 
 def usage_of(core: Core) -> UsageTotal:
-    """What the session has spent."""
-    spent = core.spent
-    return UsageTotal(spent.input_tokens, spent.output_tokens, spent.usd, core.calls)
+    """What the session has spent itself; what it shares of another's past is that one's."""
+    own = core.own
+    return UsageTotal(own.input_tokens, own.output_tokens, own.usd, core.own_calls)
+
+
+class CallRecord(Record):
+    """One row of the ledger: one model call."""
+
+    session_id: str
+    address: str
+    node_id: str
+    model: str
+    input_tokens: int
+    output_tokens: int
+    usd: float
+    duration: float
+
+
+class Ledger:
+    """Folds a journal and keeps every model call that the session itself made."""
+
+    def __init__(self, session: str, plan: Plan) -> None:
+        self._session = session
+        self._effects: list[Effect] = []
+        self._core = Core(plan, self._effects)
+
+    def rows(self, journal: Iterable[ticks.AnyTick], shared: int) -> list[CallRecord]:
+        """A row a call, in the order of the journal; the first `shared` ticks are another's."""
+        rows: list[CallRecord] = []
+        for position, tick in enumerate(journal):
+            self._effects.clear()
+            self._core.apply(tick)
+            if position >= shared:
+                rows.extend(self._of_tick())
+        return rows
+
+    def _of_tick(self) -> Iterator[CallRecord]:
+        for effect in self._effects:
+            if not isinstance(effect, fx.StepTicked):
+                continue
+            for usage in getattr(effect.tick, "usage", ()):
+                yield CallRecord(
+                    self._session,
+                    effect.address,
+                    effect.step.node.id,
+                    usage.model,
+                    usage.input_tokens,
+                    usage.output_tokens,
+                    usage.usd,
+                    usage.duration,
+                )
 
 
 class StepLister:
@@ -158,10 +211,10 @@ class StepLister:
                 elif isinstance(effect, fx.StepTicked):
                     self._note(effect.step, effect.tick)
         records = [record for _, record in sorted(self._steps.values(), key=lambda pair: pair[0])]
-        if self._core.ended:
-            for record in records:
-                if record.status in ("running", "suspended"):
-                    record.status = "cancelled"
+        alive = self._core.steps
+        for number, (_, record) in self._steps.items():
+            if number not in alive and record.status in ("running", "suspended"):
+                record.status = "skipped" if record.error == REFUSED else "cancelled"
         return records
 
     def _face(self, message: Message) -> dict[str, Any]:
@@ -174,19 +227,22 @@ class StepLister:
     def _start(self, step: Step, address: str) -> None:
         inputs = [self._face(message) for message in step.inputs]
         record = StepRecord(address, step.node.id, "running", inputs)
-        self._steps[step.number] = (_logical_place(step), record)
+        self._steps[step.number] = (logical_place(step), record)
 
     def _note(self, step: Step, tick: Any) -> None:
         record = self._steps[step.number][1]
         record.usage.add(getattr(tick, "usage", ()))
         match tick:
             case ticks.Finished():
-                record.status = "completed"
+                record.status, record.error = "completed", None
                 record.outputs = [self._face(message) for message in tick.messages]
                 record.duration += tick.took
             case ticks.Failed():
                 record.status = "failed"
                 record.error = tick.error
+                record.duration += tick.took
+            case ticks.Refused():
+                record.status, record.error = "suspended", REFUSED
                 record.duration += tick.took
             case ticks.Suspended():
                 record.status = "suspended"
@@ -246,7 +302,7 @@ class RoundLister:
                         record.exit_reason = data["exit_reason"]
 
 
-def _logical_place(step: Step) -> tuple[int, ...]:
+def logical_place(step: Step) -> tuple[int, ...]:
     """Round, level and item of every scope around the step, outermost first."""
     parts: list[tuple[int, int, int]] = [(step.round, step.level, step.item)]
     frame: Frame | None = step.frame

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,11 +13,15 @@ from rondel.engine import ticks
 from rondel.engine.core import ENDED, Core
 from rondel.errors import CallError, Disconnected, UnknownSession, WrongState
 from rondel.graph.plan import Plan
-from rondel.journal.store import SessionRow
+from rondel.journal.store import Group, SessionRow
+from rondel.journal.working_memory import group_of
 from rondel.sessions.controls import Answer, AnyControl, Pause, Resume, Signal, Stop, Unlock
 from rondel.sessions.drive import Drive, fold
 from rondel.sessions.events import Event, Narrator
+from rondel.sessions.quarantine import Quarantine, QuarantineEntry
 from rondel.sessions.records import (
+    CallRecord,
+    Ledger,
     QuestionRecord,
     Result,
     RoundLister,
@@ -31,6 +36,10 @@ from rondel.sessions.stream import Bell, Watcher
 if TYPE_CHECKING:
     from rondel.sessions.engine import Engine
     from rondel.sessions.graph import Graph
+
+
+LONGEST_SLEEP = 3600.0
+"""Seconds after which a deadline far away is looked at again: clocks are set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +74,8 @@ class Session:
         self._controls = 0
         """How many controls are being recorded: the session is not let go of meanwhile."""
         self._error: BaseException | None = None
+        self._alarm: asyncio.TimerHandle | None = None
+        self._waking: asyncio.Task[None] | None = None
         self._resting: Rest | None = None
 
     def __repr__(self) -> str:
@@ -154,6 +165,22 @@ class Session:
         """Every round of every loop, with its score, cost and duration."""
         return RoundLister(Narrator(self.id, self.plan)).list(self.journal())
 
+    @property
+    def group(self) -> Group:
+        """Whose working memory it shares: that of the group its inputs name, or its own."""
+        first = self._engine.store.read(self.id, 0, 1)
+        started = first[0] if first else None
+        inputs = started.inputs if isinstance(started, ticks.Started) else self.row.inputs
+        return group_of(self.id, inputs)
+
+    def quarantine(self) -> list[QuarantineEntry]:
+        """All that its nodes emitted, in logical order, its shared past included."""
+        return Quarantine(self.plan, self.journal()).entries()
+
+    def ledger(self) -> list[CallRecord]:
+        """Every model call of this session, a row each; its usage is the sum of these rows."""
+        return Ledger(self.id, self.plan).rows(self.journal(), self.row.parent_length)
+
     def journal(self) -> Sequence[ticks.AnyTick]:
         """Everything that happened, as it was recorded."""
         return self._engine.store.read(self.id, 0)
@@ -223,17 +250,22 @@ class Session:
         self._engine.take(self)
         try:
             store = self._engine.store
-            core, _ = fold(store, self.id, self.plan)
+            core = fold(store, self.id, self.plan).core
             tick = control.tick(self.id, core, time.time())
             if tick is None:
                 return False
-            core.apply(tick)
-            durable = store.append(self.id, tick, core.status, core.reason)
-            if durable is not None:
-                await durable
+            if core.status == "running" and not isinstance(tick, ticks.Resumed):
+                await self._append(core, ticks.Resumed(tick.at))  # nobody ran it until now
+            await self._append(core, tick)
         finally:
             self._engine.let_go(self)
         return True
+
+    async def _append(self, core: Core, tick: ticks.AnyTick) -> None:
+        core.apply(tick)
+        durable = self._engine.store.append(self.id, tick, core.status, core.reason)
+        if durable is not None:
+            await durable
 
     def use(self, graph: Graph) -> None:
         """Take a graph written in Python over again; one of another structure is refused."""
@@ -270,6 +302,10 @@ class Session:
     async def close(self) -> None:
         """Let go of the session; it is not over, only nobody drives it here any more."""
         self._closed = True
+        if self._alarm is not None:
+            self._alarm.cancel()
+        if self._waking is not None:
+            self._waking.cancel()
         drive, self._drive = self._drive, None
         if drive is not None:
             await drive.close()
@@ -293,12 +329,42 @@ class Session:
         opened = self._drive is None
         drive = self._open()
         if opened:
+            if drive.core.status == "running":
+                await drive.control(Resume())  # nobody ran it until now
+            await drive.expire()
             await drive.read_letters()
         return drive
 
     def _keep_driving(self, drive: Drive) -> None:
         drive.when_idle(lambda: self._park(drive))
         self._bell.ring()
+
+    def mind_deadline(self, core: Core) -> None:
+        """Be there when the first open question expires."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+        deadline = core.next_deadline
+        if deadline is not None and not self._closed:
+            wait = min(max(deadline - time.time(), 0.0) + 0.001, LONGEST_SLEEP)
+            self._alarm = asyncio.get_running_loop().call_later(wait, self._wake_up)
+
+    def _wake_up(self) -> None:
+        self._alarm = None
+        if not self._closed:
+            self._waking = asyncio.get_running_loop().create_task(self._expire())
+
+    async def _expire(self) -> None:
+        """A deadline has passed: whoever drives the session settles it, here or elsewhere."""
+        if self._drive is None and self._engine.is_driven_elsewhere(self.id):
+            return
+        self._controls += 1
+        try:
+            drive = await self._take_up()
+            await drive.expire()
+        finally:
+            self._controls -= 1
+        self._keep_driving(drive)
 
     def _park(self, drive: Drive) -> None:
         """Nothing is under way any more: give everything back but the id."""
@@ -310,6 +376,7 @@ class Session:
             self._resting = replace(Rest.of(self.id, drive.core), length=drive.length)
             self._drive = None
             self._engine.let_go(self)
+            self.mind_deadline(drive.core)
         self._bell.ring()
 
     def _rest(self) -> Rest:
@@ -320,7 +387,7 @@ class Session:
             return self._resting
         row = self.row
         if self._resting is None or self._resting.length != row.length:
-            core, length = fold(self._engine.store, self.id, self.plan)
+            core, length, _ = fold(self._engine.store, self.id, self.plan)
             self._resting = replace(Rest.of(self.id, core), length=length)
         return self._resting
 

@@ -279,7 +279,8 @@ class Looked(list[Message]):
 def test_the_data_of_a_long_context_costs_the_same_in_every_round() -> None:
     """`islice(retained, merged, length)` walks over all that is merged already."""
     retained = Looked()
-    transcript = Transcript.of(-1, [], retained, keeps=False)
+    transcript = Transcript(-1)
+    transcript.replace(retained)
     for number in range(1000):
         retained.append(Message(data={"n": number}))
         assert transcript.data(View(retained, len(retained))) == {"n": number}

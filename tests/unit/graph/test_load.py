@@ -150,7 +150,7 @@ BROKEN: dict[str, tuple[str, int, str, str, str]] = {
         4,
         "graph.limits.xyz",
         "unknown key 'xyz'",
-        "valid: 'max_steps'",
+        "valid: 'tokens', 'usd', 'wall_time', 'max_steps'",
     ),
     "missing key": (
         "graph:\n  nodes: [{id: a, type: passthrough}]\n",

@@ -1,0 +1,131 @@
+"""How a dynamic edge splits a message: into itself, by a pattern, or by a path in its JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Annotated, Any
+
+import msgspec
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
+
+from rondel.conditions.patterns import readable
+from rondel.engine.message import Message
+from rondel.engine.protocols import Split
+from rondel.engine.registry import Registry
+from rondel.errors import StepFailed
+from rondel.graph.json_in_text import objects_in
+
+STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+|\*)\]")
+
+
+class MessageSplitConfig(BaseModel):
+    """Each message is one part."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class RegexSplitConfig(BaseModel):
+    """Each match is one part: its first group, or all of it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    pattern: Annotated[str, Field(min_length=1), AfterValidator(readable)]
+
+
+class JsonPathSplitConfig(BaseModel):
+    """Each item of the list at the path is one part, such as `$.items` or `$.groups[*].name`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    path: str
+
+    @field_validator("path")
+    @classmethod
+    def _reads(cls, path: str) -> str:
+        _steps(path)
+        return path
+
+
+def _steps(path: str) -> list[str | int | None]:
+    """The keys and indexes of a path; None stands for every item."""
+    rest = path.strip().removeprefix("$")
+    steps: list[str | int | None] = []
+    end = 0
+    while found := STEP.match(rest, end):
+        key, index = found.groups()
+        steps.append(key if key is not None else None if index == "*" else int(index))
+        end = found.end()
+    if end != len(rest):
+        raise ValueError(f"the path {path!r} cannot be read; write it as in $.items[*].name")
+    return steps
+
+
+def by_message(message: Message) -> list[Message]:
+    """The message as it is."""
+    return [message]
+
+
+def by_regex(config: RegexSplitConfig) -> Split:
+    """A part for each match."""
+    pattern = re.compile(config.pattern, re.MULTILINE)
+    group = 1 if pattern.groups else 0
+
+    def split(message: Message) -> list[Message]:
+        return [_part(message, found[group] or "") for found in pattern.finditer(message.readable)]
+
+    return split
+
+
+def by_json_path(config: JsonPathSplitConfig) -> Split:
+    """A part for each item."""
+    steps = _steps(config.path)
+
+    def split(message: Message) -> list[Message]:
+        found = [_document(message)]
+        for step in steps:
+            found = [inner for value in found for inner in _inside(value, step)]
+        items = found[0] if len(found) == 1 and isinstance(found[0], list) else found
+        return [_part(message, item) for item in items]
+
+    return split
+
+
+def _document(message: Message) -> Any:
+    """The JSON that a message is, holds in its text, or has as its data."""
+    text = message.text.strip()
+    try:
+        return json.loads(text)
+    except ValueError:
+        blocks = objects_in(text)
+    if blocks:
+        return blocks[-1]
+    if message.data:
+        return message.data
+    raise StepFailed(f"a json_path splits JSON, but {message.source!r} sent none")
+
+
+def _inside(value: Any, step: str | int | None) -> list[Any]:
+    if step is None:
+        return list(value.values() if isinstance(value, dict) else value if _is_list(value) else ())
+    if isinstance(step, int):
+        return [value[step]] if _is_list(value) and step < len(value) else []
+    return [value[step]] if isinstance(value, dict) and step in value else []
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list)
+
+
+def _part(message: Message, item: Any) -> Message:
+    """An item as a message: text as its content, an object also as its data."""
+    text = item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)
+    data = item if isinstance(item, dict) else {}
+    return msgspec.structs.replace(message, content=text, data=data)
+
+
+def register(registry: Registry) -> None:
+    """Add `message`, `regex` and `json_path`."""
+    registry.split("message", MessageSplitConfig, lambda _config, _registry: by_message)
+    registry.split("regex", RegexSplitConfig, lambda config, _registry: by_regex(config))
+    registry.split("json_path", JsonPathSplitConfig, lambda config, _registry: by_json_path(config))

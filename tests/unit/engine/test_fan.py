@@ -1,0 +1,218 @@
+"""Dynamic edges run their target over the parts of a message, in order, a bounded number at once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rondel
+from rondel import Context, Engine, Graph, Message
+from rondel.engine.protocols import Usage
+from rondel.errors import GraphError
+from tests.unit.sessions.playing import limited
+
+REGEX = {"type": "regex", "config": {"pattern": r"^- (.*)$"}}
+
+
+def fanned(dynamic: dict[str, Any], source: Any, work: Any, **fields: Any) -> Graph:
+    graph = Graph("g", start="source", end="out")
+    graph.node(id="source")(source)
+    graph.node(id="work", **fields)(work)
+    graph.node(id="out")(lambda inp: "|".join(message.text for message in inp.new_messages))
+    graph.edge("source", "work", dynamic=dynamic)
+    graph.edge("work", "out")
+    return graph
+
+
+@settings(max_examples=25, deadline=None)
+@given(items=st.lists(st.text("abc", min_size=1, max_size=5), min_size=1, max_size=12))
+def test_the_results_of_a_map_are_in_the_order_of_the_split(items: list[str]) -> None:
+    async def work(inp: Context) -> str:
+        await asyncio.sleep(0.001 * (len(items) - items.index(inp.text)))
+        return inp.text.upper()
+
+    text = "\n".join(f"- {item}" for item in items)
+    result = rondel.run(fanned({"type": "map", "split": REGEX}, lambda inp: text, work))
+    assert result.output == "|".join(item.upper() for item in items)
+
+
+def test_a_map_never_runs_more_at_once_than_it_may() -> None:
+    under_way, most = 0, 0
+
+    async def work(inp: Context) -> str:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        await asyncio.sleep(0.002)
+        under_way -= 1
+        return inp.text
+
+    messages = [Message(str(number)) for number in range(100)]
+    dynamic = {"type": "map", "config": {"max_parallel": 10}}
+    result = rondel.run(fanned(dynamic, lambda inp: messages, work))
+    assert result.output == "|".join(map(str, range(100)))
+    assert most == 10
+
+
+def test_a_tree_reduces_in_groups_down_to_one() -> None:
+    seen: list[list[str]] = []
+
+    def work(inp: Context) -> str:
+        seen.append([message.text for message in inp.new_messages])
+        return "+".join(seen[-1])
+
+    messages = [Message(letter) for letter in "abcdefg"]
+    dynamic = {"type": "tree", "config": {"group_size": 3}}
+    result = rondel.run(fanned(dynamic, lambda inp: messages, work))
+    assert seen == [["a", "b", "c"], ["d", "e", "f"], ["g"], ["a+b+c", "d+e+f", "g"]]
+    assert result.output == "a+b+c+d+e+f+g"
+
+
+@pytest.mark.parametrize(
+    ("path", "document", "parts"),
+    [
+        ("$.items", {"items": ["a", "b"]}, ["a", "b"]),
+        ("items[*].name", {"items": [{"name": "a"}, {"name": "b"}]}, ["a", "b"]),
+        ("$", ["a", 1], ["a", "1"]),
+        ("$.groups[1]", {"groups": [["x"], ["y", "z"]]}, ["y", "z"]),
+        ("$.missing", {"items": []}, []),
+    ],
+)
+def test_a_json_path_finds_the_parts(path: str, document: Any, parts: list[str]) -> None:
+    seen: list[str] = []
+    split = {"type": "json_path", "config": {"path": path}}
+    graph = fanned(
+        {"type": "map", "split": split},
+        lambda inp: f"{json.dumps(document)}",
+        lambda inp: seen.append(inp.text) or inp.text,
+    )
+    rondel.run(graph)
+    assert seen == parts
+
+
+def test_every_run_sees_what_came_by_other_edges() -> None:
+    seen: list[list[str]] = []
+
+    def work(inp: Context) -> str:
+        seen.append([message.text for message in inp.messages])
+        return inp.text
+
+    graph = fanned({"type": "map"}, lambda inp: [Message("a"), Message("b")], work)
+    graph.add("style", "literal", {"content": "be brief"})
+    graph.edge("source", "style")
+    graph.edge("style", "work")
+    rondel.run(graph)
+    assert seen == [["be brief", "a"], ["be brief", "b"]]
+
+
+def test_an_agent_takes_one_scripted_answer_a_run_and_pays_for_each() -> None:
+    graph = Graph.loads("""
+graph:
+  id: g
+  start: Source
+  nodes:
+    - {id: Source, type: literal, config: {content: "- a\\n- b\\n- c"}}
+    - id: Worker
+      type: agent
+      config:
+        provider: scripted
+        answers:
+          - {content: one, usage: {input_tokens: 1, output_tokens: 2}}
+          - {content: two, usage: {input_tokens: 3, output_tokens: 4}}
+          - {content: three, usage: {input_tokens: 5, output_tokens: 6}}
+    - {id: Out, type: passthrough, config: {only_last_message: false}}
+  edges:
+    - {from: Source, to: Worker, dynamic: {type: map, split: {type: regex, config: {pattern: "- (.*)"}}}}
+    - {from: Worker, to: Out}
+""")
+
+    async def main() -> None:
+        async with Engine(db=None) as engine:
+            session = await engine.start(graph)
+            result = await session.result()
+            (step,) = [step for step in session.steps() if step.node_id == "Worker"]
+            assert [message["content"] for message in step.outputs] == ["one", "two", "three"]
+            assert (result.usage.model_calls, result.usage.tokens) == (3, 21)
+            assert len(session.ledger()) == 3
+
+    limited(main(), 30)
+
+
+def test_a_failed_run_is_tried_again_alone() -> None:
+    tried: list[str] = []
+
+    def work(inp: Context) -> str:
+        tried.append(inp.text)
+        if inp.text == "b" and inp.attempt == 1:
+            raise ValueError("once")
+        return inp.text
+
+    messages = [Message("a"), Message("b"), Message("c")]
+    retry = {"max_attempts": 2, "min_wait": 0, "max_wait": 0}
+    result = rondel.run(fanned({"type": "map"}, lambda inp: messages, work, retry=retry))
+    assert result.output == "a|b|c"
+    assert sorted(tried) == ["a", "b", "b", "c"]
+
+
+def test_runs_that_are_done_are_not_done_again_after_a_crash(tmp_path: Path) -> None:
+    done: list[str] = []
+    stuck = True
+
+    async def work(inp: Context) -> str:
+        if inp.text == "c" and stuck:
+            await asyncio.sleep(3600)
+        done.append(inp.text)
+        inp.charge(Usage("m", 1, 1))
+        return inp.text
+
+    graph = fanned({"type": "map"}, lambda inp: [Message(letter) for letter in "abc"], work)
+
+    async def main() -> None:
+        nonlocal stuck
+        async with Engine(db=tmp_path / "s.db") as engine:
+            session = await engine.start(graph)
+            while len(session.ledger()) < 2:
+                await asyncio.sleep(0.01)
+        stuck = False
+        async with Engine(db=tmp_path / "s.db") as engine:
+            session = await engine.resume(session.id, graph)
+            result = await session.result()
+            assert (result.output, result.usage.model_calls) == ("a|b|c", 3)
+        assert sorted(done) == ["a", "b", "c"]
+
+    limited(main(), 30)
+
+
+@pytest.mark.parametrize(
+    ("dynamic", "told"),
+    [
+        ({"type": "mop"}, "'map' or 'tree'"),
+        ({"type": "map", "split": {"type": "regexp"}}, "did you mean 'regex'"),
+        ({"type": "map", "split": {"type": "regex"}}, "'pattern' is missing"),
+        ({"type": "map", "split": {"type": "regex", "config": {"pattern": "("}}}, "pattern"),
+        ({"type": "map", "split": {"type": "json_path", "config": {"path": "a["}}}, "cannot be"),
+        ({"type": "tree", "config": {"group_size": 1}}, "at least 2"),
+        ({"type": "map", "config": {"max_paralel": 1}}, "did you mean 'max_parallel'"),
+    ],
+)
+def test_a_wrong_dynamic_edge_is_told_at_load(dynamic: dict[str, Any], told: str) -> None:
+    graph = fanned(dynamic, lambda inp: "a", lambda inp: "b")
+    with pytest.raises(GraphError) as caught:
+        graph.plan()
+    assert any(told in f"{p.message}; {p.hint}" for p in caught.value.problems), caught.value
+
+
+def test_a_person_cannot_be_fanned_out() -> None:
+    graph = Graph("g", start="source", end="ask")
+    graph.node(id="source")(lambda inp: "a")
+    graph.add("ask", "human", {})
+    graph.edge("source", "ask", dynamic={"type": "map"})
+    result = rondel.run(graph)
+    assert result.status == "failed"
+    assert "a dynamic edge cannot lead to it" in result.message

@@ -1,0 +1,128 @@
+"""Questions that nobody answers in time are settled as the graph says."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rondel import Engine, Graph
+from rondel.errors import GraphError, WrongState
+from tests.unit.sessions.playing import limited
+
+YAML = """
+graph:
+  id: ask
+  start: Draft
+  end: Out
+  nodes:
+    - {{id: Draft, type: literal, config: {{content: A draft.}}}}
+    - {{id: Editor, type: human, config: {config}}}
+    - {{id: Out, type: passthrough}}
+  edges:
+    - {{from: Draft, to: Editor}}
+    - {{from: Editor, to: Out, condition: {{type: expr, config: {{expr: "!has(data.action) || data.action != 'revise'"}}}}}}
+    - {{from: Editor, to: Editor, condition: {{type: expr, config: {{expr: "has(data.action) && data.action == 'revise'"}}}}}}
+"""  # noqa: E501
+
+
+def asking(config: str) -> Graph:
+    return Graph.loads(YAML.format(config=config))
+
+
+def result_of(config: str) -> Any:
+    async def main() -> Any:
+        async with Engine(db=None) as engine:
+            session = await engine.start(asking(config))
+            return await session.result()
+
+    return limited(main(), 30)
+
+
+def test_past_its_deadline_a_question_takes_the_answer_it_was_given_for_that() -> None:
+    result = result_of("{actions: [approve, reject], timeout: 50ms, on_timeout: approve}")
+    assert (result.status, result.output) == ("completed", "approve")
+    assert result.data == {"action": "approve"}
+
+
+def test_without_such_an_answer_the_step_fails() -> None:
+    result = result_of("{timeout: 50ms}")
+    assert (result.status, result.reason) == ("failed", "step_failed")
+    assert "nobody answered in time" in result.message
+
+
+def test_an_answer_in_time_disarms_the_deadline() -> None:
+    async def main() -> None:
+        async with Engine(db=None) as engine:
+            session = await engine.start(asking("{timeout: 1h, on_timeout: late}"))
+            await session.settled()
+            (question,) = session.asking
+            assert question.deadline is not None
+            await session.answer("in time")
+            assert (await session.result()).output == "in time"
+
+    limited(main(), 30)
+
+
+def test_a_deadline_that_passed_while_nobody_was_there_counts(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with Engine(db=tmp_path / "s.db") as engine:
+            session = await engine.start(asking("{timeout: 50ms, on_timeout: late}"))
+            await session.settled()
+        await asyncio.sleep(0.06)
+        async with Engine(db=tmp_path / "s.db") as engine:
+            session = engine.get(session.id)
+            assert session.status == "waiting"
+            with pytest.raises(WrongState):
+                await session.answer("too late")
+            assert (await session.result()).output == "late"
+
+    limited(main(), 30)
+
+
+def test_a_process_that_recovers_minds_the_deadlines_of_others(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with Engine(db=tmp_path / "s.db") as engine:
+            session = await engine.start(asking("{timeout: 300ms, on_timeout: late}"))
+            await session.settled()
+        async with Engine(db=tmp_path / "s.db") as engine:
+            await engine.recover()
+            session = engine.get(session.id)
+            assert (await session.result()).output == "late"
+
+    limited(main(), 30)
+
+
+def test_to_revise_is_offered_only_so_often() -> None:
+    async def main() -> None:
+        async with Engine(db=None) as engine:
+            graph = asking("{actions: [approve, revise], max_revisions: 2}")
+            session = await engine.start(graph)
+            for offered in (["approve", "revise"], ["approve", "revise"], ["approve"]):
+                await session.settled()
+                (question,) = session.asking
+                assert question.actions == offered
+                await session.answer("revise")
+            await session.settled()
+            (question,) = session.asking
+            assert "revised 2 times already" in question.description
+            await session.answer("approve")
+            assert (await session.result()).output == "approve"
+
+    limited(main(), 30)
+
+
+@pytest.mark.parametrize(
+    ("config", "told"),
+    [
+        ("{max_revisions: 2}", "max_revisions counts answers of the action 'revise'"),
+        ("{on_timeout: approve}", "on_timeout needs a timeout"),
+        ("{timeout: 1h, on_timeout: maybe, actions: [yes, no]}", "an answer that can be given"),
+        ("{timeout: 0}", "longer than 0"),
+    ],
+)
+def test_settings_that_make_no_sense_are_told_at_load(config: str, told: str) -> None:
+    with pytest.raises(GraphError, match=told):
+        asking(config)
