@@ -51,7 +51,11 @@ class Case:
 @st.composite
 def graphs(draw: st.DrawFn, scores: bool = False) -> Case:
     """Cases; with `scores`, script nodes also emit `{content, data: {score}}` lines."""
-    dice = drawn_dice(draw)
+    return thrown_case(drawn_dice(draw), scores)
+
+
+def thrown_case(dice: Dice, scores: bool = False) -> Case:
+    """The case that these dice give."""
     builder = Builder(dice, nodes_left=dice(2, 7), scores=scores)
     case = full_case(builder)
     if builder.humans and builder.chance(20):

@@ -76,6 +76,7 @@ class Conversation:
                 self._view.show(question)
                 await self._answer(session, question)
         if self._rests(session):
+            await self._settle(session, events)  # it came to rest before anybody looked
             return
         async for event in events:
             self._view.show(event)

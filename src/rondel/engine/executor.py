@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 
 import msgspec
 
@@ -160,12 +160,10 @@ class Executor:
         """What came out of a task group: what the engine itself raised goes first."""
         if group.subgroup(Halted) is not None:
             raise Halted
-        over = group.subgroup(OverBudget)
+        over = next(_leaves(group.subgroup(OverBudget)), None)
         if over is None:
             return self._failed(step, ctx, group)
-        while isinstance(over, BaseExceptionGroup):
-            over = over.exceptions[0]
-        return self._refused(step, ctx, over)  # type: ignore[arg-type]
+        return self._refused(step, ctx, over)
 
     def _route(self, command: Route) -> ticks.AnyTick:
         """Send an inner graph's output along the edges of its node."""
@@ -201,6 +199,14 @@ class Executor:
             text = f"the way out of loop {command.frame.scope.name!r} failed: {describe(error)}"
             return ticks.Aborted(self._clock(), "step_failed", text)
         return ticks.WayOut(self._clock(), command.frame.entry, altered)
+
+
+def _leaves(group: BaseExceptionGroup[OverBudget] | None) -> Iterator[OverBudget]:
+    for error in () if group is None else group.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            yield from _leaves(error)
+        else:
+            yield error
 
 
 def _no_messages(step: Step, outcome: Emit) -> StepFailed:

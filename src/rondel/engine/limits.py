@@ -87,7 +87,7 @@ class Limits(Loops):
     def _extend(self, frame: Frame, choice: Choice, parked: list[int]) -> None:
         progress = frame.progress
         rounds = choice.rounds or frame.scope.max_rounds
-        progress.allowance = max(progress.allowance, frame.round + rounds)
+        progress.allowance = frame.round + rounds
         progress.grants += 1
         progress.stale = 0
         if parked:

@@ -72,9 +72,11 @@ class CircuitBreaker:
         loop = outermost_loop(step)
         if loop is None:
             return tick
+        text = "\n".join(message.text for message in tick.messages)
+        if not text.strip():
+            return tick
         key = (step.node.index, loop.entry)
         voice = self._voices.get(key) or self._new_voice(core, key)
-        text = "\n".join(message.readable for message in tick.messages)
         entropy = voice.novelty.measure(text)
         self._heard = key, step.node.id, step.address
         if tick.entropy is not None:
