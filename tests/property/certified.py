@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 from rondel import Context, Emit, Engine, Graph, GraphError, Message, Nothing, Outcome, Registry
 from rondel.engine.protocols import Exit, Usage
 from rondel.errors import StepFailed
-from rondel.graph.promises import NO_KEYS, Calls, Promise
+from rondel.graph.promises import Calls, Promise
 from rondel.sessions.records import StepRecord
 from rondel.sessions.registry import builtin_registry
 
@@ -107,7 +107,7 @@ class Builder:
     def document(self) -> dict[str, Any]:
         """A graph of a few nodes, most of them in loops."""
         body = self._graph("whole", depth=0)
-        limits: dict[str, Any] = {"max_steps": self.random.choice([400, 400, 400, 30])}
+        limits: dict[str, Any] = {"max_steps": self.random.choice([160, 160, 160, 30])}
         if self._chance(0.1):
             limits["tokens"] = self.random.choice([20, 100, 300])
         return {"version": 1, "graph": {**body, "limits": limits, "breaker": "off"}}
@@ -143,7 +143,7 @@ class Builder:
         nodes.append(self._decorated(node))
         same = condition if self._chance(0.85) else self.random.choice(CONDITIONS)
         edges.append({"from": last, "to": guard, "condition": same})
-        going = {"condition": True}
+        going: dict[str, Any] = {}
         if kind == "loop_counter":
             edges.append({"from": last, "to": first, "condition": condition})
         elif kind == "loop":
@@ -151,7 +151,11 @@ class Builder:
         else:
             going = {"condition": {"type": "expr", "config": {"expr": 'data.action == "revise"'}}}
         edges.append({"from": guard, "to": first, **going})
-        leaving = {"label": "exit"} if kind == "loop" and self._chance(0.5) else {}
+        leaving: dict[str, Any] = {"label": "exit"} if kind == "loop" else {}
+        if self._chance(0.15):
+            leaving = {"condition": self.random.choice(CONDITIONS), **leaving}
+        if self._chance(0.1):
+            leaving = {"label": "limit"}
         edges.append({"from": guard, "to": out, **leaving})
 
     def _beside(self, edges: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -160,7 +164,9 @@ class Builder:
         for edge in self.random.sample(edges, min(2, len(edges))):
             target = self.random.choice(edges)["to"]
             if target != edge["to"] and self._chance(0.7):
-                more.append({"from": edge["from"], "to": target, "condition": edge.get("condition", True)})
+                more.append(
+                    {"from": edge["from"], "to": target, "condition": edge.get("condition", True)}
+                )
         known = [(edge["from"], edge["to"]) for edge in edges]
         return [edge for edge in more if (edge["from"], edge["to"]) not in known]
 
@@ -274,7 +280,7 @@ def _graphs(body: dict[str, Any]) -> list[dict[str, Any]]:
 class Ran:
     """What a run took."""
 
-    status: str
+    ended: str
     steps: list[StepRecord]
     rounds: dict[str, list[int]]
     """By head: the rounds of each entry that came to an end."""
@@ -285,7 +291,7 @@ class Ran:
 async def run(graph: Graph, seed: int = 0) -> Ran:
     """Run a graph; people answer as the seed says, and never let a loop go on."""
     mood = random.Random(f"answers {seed}")
-    async with asyncio.timeout(30), Engine(db=None, registry=KNOWN) as engine:
+    async with asyncio.timeout(100), Engine(db=None, registry=KNOWN) as engine:
         session = await engine.start(graph, {"task": "ok", "iteration": 0})
         result = await session.settled()
         while result.status == "waiting":
@@ -300,4 +306,6 @@ async def run(graph: Graph, seed: int = 0) -> Ran:
             elif event.event == "token_usage":
                 calls["calls"] += 1
                 calls["tokens"] += event.data["input_tokens"] + event.data["output_tokens"]
-        return Ran(result.reason or result.status, session.steps(), rounds, calls["calls"], calls["tokens"])
+        return Ran(
+            result.reason or result.status, session.steps(), rounds, calls["calls"], calls["tokens"]
+        )

@@ -12,25 +12,23 @@ from rondel.graph.plan import PlanEdge
 class AgingTranscript(Transcript):
     """Each retained message carries the number of the step that retained it."""
 
-    __slots__ = ("_number", "stamps")
+    __slots__ = ("stamps",)
 
     def __init__(self, window: int) -> None:
         super().__init__(window)
         self.stamps: list[int] = []
         """While a step is under way, those of all that it sees."""
-        self._number = 0
 
     def take(self, number: int, /) -> tuple[Sequence[Message], Sequence[Message]]:
         """Empty the inbox for a step; what is new belongs to it."""
-        self._number = number
         seen, new = super().take(number)
         self.stamps.extend([number] * len(new))
         return seen, new
 
-    def retain(self, seen: Sequence[Message], output: Sequence[Message]) -> None:
+    def retain(self, seen: Sequence[Message], output: Sequence[Message], number: int, /) -> None:
         """Keep what the window says, and how old it is."""
-        super().retain(seen, output)
-        own = [self._number] * len(output)
+        super().retain(seen, output, number)
+        own = [number] * len(output)
         if self.window == EVERYTHING:
             self.stamps.extend(own)
         elif self.window == 0:

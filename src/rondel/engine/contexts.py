@@ -50,12 +50,17 @@ class Contexts:
             if state is not None and state.transcript.inbox:
                 state.transcript.inbox = []
 
-    def forget(self, nodes: Iterable[int]) -> None:
-        """An inner graph is over: its next call starts with empty contexts, private state stays."""
+    def forget(self, nodes: Iterable[int], *, private: bool) -> None:
+        """An inner graph is over: its next call starts with empty contexts.
+
+        Private state stays, unless that is to be forgotten too.
+        """
         for node in nodes:
             state = self._states[node]
             if state is not None:
                 state.transcript = self._transcript(node)
+                if private:
+                    state.private = None
 
     def age(self, nodes: Iterable[int], number: int) -> None:
         """Forget what these nodes retained before that step."""

@@ -26,7 +26,7 @@ from rondel.engine.effects import (
 from rondel.engine.endings import LoopEnd
 from rondel.engine.frame import Frame
 from rondel.engine.limits import Limits
-from rondel.engine.message import Message
+from rondel.engine.message import Message, task_in
 from rondel.engine.outputs import Outputs
 from rondel.engine.progress import Emission
 from rondel.engine.protocols import Usage
@@ -225,8 +225,7 @@ class Core(Limits):
         self.inputs = tick.inputs
         self.started_at = tick.at
         self._change_status("running", "")
-        task = tick.inputs.get("task", "")
-        content = task if isinstance(task, str) else msgspec.json.encode(task).decode()
+        content = task_in(tick.inputs)
         message = Message(content=content, data=tick.inputs, role="user", source=TASK)
         self.root = self._enter_graph(self.plan.root, None, [message])
 
@@ -250,7 +249,7 @@ class Core(Limits):
         if frame.owner is None:
             self._end_session(frame)
             return
-        self.contexts.forget(frame.scope.nodes)
+        self.contexts.forget(frame.scope.nodes, private=frame.scope.dialect.state_per_call)
         del self.frames[frame.entry]
         if self._is_cut(frame):
             self._drop(frame.owner.number)
@@ -338,7 +337,7 @@ class Core(Limits):
         messages = tick.messages
         if tick.state is not msgspec.UNSET:
             step.state.private = tick.state
-        step.state.transcript.retain(step.inputs, messages)
+        step.state.transcript.retain(step.inputs, messages, step.number)
         if self.effects is not None:
             self.effects.append(StepTicked(step, tick, step.address))
         frame = step.frame
@@ -375,7 +374,7 @@ class Core(Limits):
         if step.node.spec.on_error == "fail":
             self._end("failed", "step_failed", f"{step.address}: {tick.error}", FAILED)
             return
-        step.state.transcript.retain(step.inputs, ())
+        step.state.transcript.retain(step.inputs, (), step.number)
         self._after(step)
 
     def _suspend(self, tick: ticks.Suspended) -> None:
@@ -399,7 +398,7 @@ class Core(Limits):
     def _drop(self, number: int) -> None:
         """A step ends without an output."""
         step = self.steps.pop(number)
-        step.state.transcript.retain(step.inputs, ())
+        step.state.transcript.retain(step.inputs, (), step.number)
         self._after(step)
 
     def _keep_part(self, tick: ticks.Substepped) -> None:

@@ -17,6 +17,9 @@ class Guard(Protocol):
     with the same guard; a lock opens for good only when the guard has learnt of the unlock.
     """
 
+    due: Lock | None
+    """The lock it has found that no tick records yet."""
+
     def weigh(self, core: Core, tick: ticks.Finished) -> ticks.Finished:
         """The tick with what the guard measures of it, before it is recorded and folded in."""
         ...

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
 
 class Part(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One part of a message's content: text, or a reference to an attachment."""
+    """One part of a message's content: text, or a reference to an attachment.
+
+    `attachment` is the SHA-256 of the bytes, which are kept beside the journal.
+    """
 
     text: str = ""
     attachment: str = ""
     media_type: str = ""
     name: str = ""
+    size: int = 0
 
 
 class Message(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -45,6 +49,31 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
     def empty(self) -> bool:
         """Whether it says nothing at all."""
         return not self.content and not self.data
+
+
+def attached_in(inputs: Mapping[str, Any]) -> list[Part]:
+    """What a session's inputs hold under `attachments`; any other list there is plain data."""
+    given = inputs.get("attachments")
+    if not isinstance(given, list) or not all(map(_is_attachment, given)):
+        return []
+    return [msgspec.convert(item, Part) for item in given]
+
+
+def _is_attachment(item: Any) -> bool:
+    try:
+        return bool(msgspec.convert(item, Part).attachment)
+    except msgspec.ValidationError:
+        return False
+
+
+def task_in(inputs: Mapping[str, Any]) -> str | list[Part]:
+    """What start nodes are told: the `task`, and what is attached to it."""
+    task = inputs.get("task", "")
+    text = task if isinstance(task, str) else msgspec.json.encode(task).decode()
+    attached = attached_in(inputs) if "attachments" in inputs else []
+    if not attached:
+        return text
+    return [Part(text), *attached] if text else attached
 
 
 def merged_data(messages: Iterable[Message]) -> dict[str, Any]:

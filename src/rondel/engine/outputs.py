@@ -27,12 +27,13 @@ class Outputs:
             self.stuck.pop(node, None)
 
     def of(self, frame: Frame) -> list[Message] | None:
-        """What the first end node of the graph with output produced."""
+        """What the first end node of the graph with output produced, if any did or need not."""
+        yields_anything = frame.scope.dialect.sinks_yield
         for end in frame.scope.ends:
             messages = frame.outputs.get(end)
-            if messages and not messages[-1].empty:
+            if messages and (yields_anything or not messages[-1].empty):
                 return messages
-        return None
+        return [Message()] if yields_anything else None
 
     def why_none(self, frame: Frame) -> str:
         """Why nothing came out, naming the conditions that held nobody."""

@@ -48,15 +48,12 @@ class Runner:
         applied: Callable[[], None],
         host: Host,
         guard: Guard | None = None,
-        due: Iterable[Lock | Note] = (),
     ) -> None:
         self.session = session
         self.core = core
         self.purse = Purse(core, host.now)
         self._host = host
         self._guard = guard
-        self._due = list(due)
-        """What the guard found in the last tick and nobody has recorded yet."""
         self._timer: asyncio.TimerHandle | None = None
         self._late = False
         self._under_way: list[Command] = []
@@ -124,8 +121,8 @@ class Runner:
 
     async def _drive(self) -> None:
         try:
-            due, self._due = self._due, []
-            await self._follow(due)
+            if self._guard is not None and self._guard.due is not None:
+                await self._follow([self._guard.due])
             while await self._advance():
                 pass
         finally:
@@ -238,9 +235,9 @@ class Runner:
         commands = self.core.apply(recorded)
         self.purse.settle(recorded)
         found = guard.learn(self.core, recorded) if guard is not None else ()
-        self._applied()
         if found:
             await self._follow(found)
+        self._applied()
         if durable is not None:
             await durable
         self._ready.extend(commands)

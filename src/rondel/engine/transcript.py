@@ -117,8 +117,8 @@ class Transcript:
             return View(old, len(old)), new
         return (old + new if old else new), new
 
-    def retain(self, seen: Sequence[Message], output: Sequence[Message]) -> None:
-        """After the node ran: keep what its window says."""
+    def retain(self, seen: Sequence[Message], output: Sequence[Message], _number: int, /) -> None:
+        """After a step of the node: keep what its window says."""
         if self.window == 0:
             if self.retained or self.keeps:
                 self.retained = [message for message in seen if message.kept]

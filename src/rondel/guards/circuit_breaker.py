@@ -58,6 +58,8 @@ class CircuitBreaker:
         self._voices: dict[Key, Voice] = {}
         self._model_steps: set[int] = set()
         """Steps under way in which a model was asked."""
+        self.due: Lock | None = None
+        """The lock it has found that no tick records yet; a process may die in between."""
         self._heard: tuple[Key, str, str] | None = None
         """Who spoke in the tick that is being folded in: key, node and address."""
 
@@ -85,6 +87,13 @@ class CircuitBreaker:
 
     def learn(self, core: Core, tick: ticks.AnyTick) -> Sequence[Lock | Note]:
         """Take in what happened, and say what is wrong with it."""
+        found = self._found(core, tick)
+        lock = next((item for item in found if isinstance(item, Lock)), None)
+        if lock is not None and self.due is None and core.lock is None:
+            self.due = lock
+        return found
+
+    def _found(self, core: Core, tick: ticks.AnyTick) -> Sequence[Lock | Note]:
         if isinstance(tick, ticks.Finished):
             if not tick.usage and self._heard is None:
                 return ()
@@ -93,7 +102,9 @@ class CircuitBreaker:
         if isinstance(tick, ticks.Substepped) and tick.usage:
             self._model_steps.add(tick.step)
             return self._surge(core)
-        if isinstance(tick, ticks.Unlocked | ticks.Forked):
+        if isinstance(tick, ticks.Locked):
+            self.due = None
+        elif isinstance(tick, ticks.Unlocked | ticks.Forked):
             self._arm(core)
         elif isinstance(tick, ticks.Failed):
             self._model_steps.discard(tick.step)
@@ -102,6 +113,7 @@ class CircuitBreaker:
 
     def _arm(self, core: Core) -> None:
         """From here on everything counts anew."""
+        self.due = None
         self._tokens_before = core.spent.tokens
         self._time_before = core.active
         self._warned_of_tokens = False
@@ -191,6 +203,7 @@ class CircuitBreaker:
             "time_before": self._time_before,
             "warned_of_tokens": self._warned_of_tokens,
             "model_steps": sorted(self._model_steps),
+            "due": None if self.due is None else msgspec.structs.astuple(self.due),
             "voices": [
                 [*key, voice.novelty.dump(), list(voice.entropies), voice.warned]
                 for key, voice in self._voices.items()
@@ -203,6 +216,7 @@ class CircuitBreaker:
         self._time_before = known["time_before"]
         self._warned_of_tokens = known["warned_of_tokens"]
         self._model_steps = set(known["model_steps"])
+        self.due = None if known["due"] is None else Lock(*known["due"])
         for node, entry, novelty, entropies, warned in known["voices"]:
             voice = self._voices[node, entry] = Voice(self._spec.window, Novelty.of(novelty))
             voice.entropies.extend(entropies)

@@ -29,7 +29,7 @@ LEAST_SAMPLE = 32
 FORGIVEN = 0.11
 """Share of unknown shingles that single changed words explain, where only a sample is known."""
 
-SHORT, SHORT_SCALE = 80, 4
+SHORT, SHORT_SCALE = 80, 3
 """In a message of up to so many tokens, new ones are measured against so few."""
 
 LONG, LONG_SCALE = 150, 2 / 3
@@ -160,6 +160,11 @@ class Difference:
         return cls(message, earlier, share * message.tokens, lost)
 
     @property
+    def exact(self) -> bool:
+        """Whether all shingles of both are known, and not a sample only."""
+        return self.message.reach == self.earlier.reach == EVERY_HASH
+
+    @property
     def contained(self) -> bool:
         """Whether at least half of the earlier message is in this one."""
         return 2 * self.lost <= self.earlier.distinct
@@ -171,13 +176,15 @@ class Difference:
 
     def share(self) -> float:
         """What is new, measured against the message."""
-        tokens = max(1, self.message.tokens)
+        tokens = self.message.tokens
         longness = min(1.0, max(0.0, (tokens - SHORT) / (LONG - SHORT)))
         short_scale = min(tokens, SHORT_SCALE)
         return self.new / (short_scale + longness * (LONG_SCALE * tokens - short_scale))
 
     def share_of_growth(self) -> float:
         """What there is more of, measured against the growth and a quarter of what was lost."""
+        if self.exact and not self.new:
+            return 0.0
         more = self.message.distinct - self.earlier.distinct
         return min(max(more, 0), self.growth) / (self.growth + self.lost / 4)
 
@@ -203,7 +210,8 @@ class Novelty:
 
     def measure(self, text: str) -> float:
         """The entropy of the node's next output: 0 for a repeat, 1 for something new."""
-        tokens = tokens_of(text)
+        # A text without words counts as one empty word, so that such texts repeat each other.
+        tokens = tokens_of(text) or [""]
         shingles = shingles_of(tokens)
         message = Fingerprint.of(len(tokens), shingles)
         entropy = self._entropy(message, shingles)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from math import inf
 from threading import get_ident
@@ -16,7 +16,6 @@ from rondel.engine.binding import Binding
 from rondel.engine.core import Core
 from rondel.engine.guard import Guard
 from rondel.engine.host import AsyncioHost
-from rondel.engine.protocols import Lock, Note
 from rondel.engine.runner import Runner
 from rondel.engine.snapshot import dump, load
 from rondel.engine.step import Step
@@ -35,11 +34,10 @@ SNAPSHOT_BYTES_PER_TICK = 64
 
 
 class Folded(NamedTuple):
-    """A session's state, how many ticks it has, and what its guard found that is not recorded."""
+    """A session's state, and how many ticks it has."""
 
     core: Core
     length: int
-    found: Sequence[Lock | Note] = ()
 
 
 def fold(store: Store, id: str, plan: Plan, guard: Guard | None = None) -> Folded:
@@ -54,29 +52,15 @@ def fold(store: Store, id: str, plan: Plan, guard: Guard | None = None) -> Folde
                 guard.load(known)
         except ValueError:
             core = Core(plan)
-    found: list[Lock | Note] = []
     for batch in store.scan(id, length):
         for tick in batch:
-            if guard is None:
-                core.apply(tick)
-                continue
-            if isinstance(tick, ticks.Finished):
+            if guard is not None and isinstance(tick, ticks.Finished):
                 guard.weigh(core, tick)
             core.apply(tick)
-            if found:
-                found = _still_due(found, tick)
-            found.extend(guard.learn(core, tick))
+            if guard is not None:
+                guard.learn(core, tick)
         length += len(batch)
-    return Folded(core, length, found)
-
-
-def _still_due(found: list[Lock | Note], tick: ticks.AnyTick) -> list[Lock | Note]:
-    """What the guard has found and no tick tells of yet; a process may die in between."""
-    if isinstance(tick, ticks.Locked | ticks.Unlocked | ticks.Forked):
-        return []
-    if isinstance(tick, ticks.Noted):
-        return [item for item in found if isinstance(item, Lock) or item.event != tick.event]
-    return found
+    return Folded(core, length)
 
 
 class Drive:
@@ -102,7 +86,7 @@ class Drive:
         self._letter: int | None = None
         """The letter that the next tick answers."""
         self._guard = guard
-        self.core, self.length, found = fold(store, id, binding.plan, guard)
+        self.core, self.length = fold(store, id, binding.plan, guard)
         self._next_snapshot: float = self.length + (SNAPSHOT_EVERY if snapshots else inf)
         row = store.session(id)
         self._status = row.status if row is not None else ""
@@ -117,7 +101,6 @@ class Drive:
             self._applied,
             AsyncioHost(),
             guard,
-            found,
         )
         self._applied()
 
