@@ -15,6 +15,8 @@ def number(value: Any) -> float | None:
     """A finite number, also one written as text; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
+    if isinstance(value, str) and "_" in value:
+        return None
     try:
         result = float(value)
     except (ValueError, OverflowError):

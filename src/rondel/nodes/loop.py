@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cached_property
-from math import isfinite
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -16,6 +15,7 @@ from rondel.engine.protocols import Context, Emit, Exit, Verdict
 from rondel.engine.registry import Registry
 from rondel.graph.names import Names
 from rondel.graph.promises import Calls, Guard, Promise
+from rondel.graph.values import number
 
 MAX_ROUNDS = "max_rounds"
 CONSENSUS = "consensus"
@@ -56,7 +56,7 @@ class LoopConfig(BaseModel):
             misled_by="iteration",
         )
         return Promise(
-            choices=lambda edges: [*ways(edges)[0], *ways(edges)[1]],
+            alternatives=ways,
             emits=True,
             keys=REPORTED,
             passes=bool(self.passthrough_keys),
@@ -144,17 +144,6 @@ def ways(edges: Sequence[Exit]) -> tuple[Sequence[Exit], Sequence[Exit]]:
     leaving = _labelled(edges, "exit")
     onward = onward or [next((edge for edge in edges if edge not in leaving), edges[0])]
     return onward, leaving or _second(edges, onward)
-
-
-def number(value: Any) -> float | None:
-    """A finite number, also one written as text; None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        result = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return result if isfinite(result) else None
 
 
 def current_round(iteration: Any, round: int) -> int:

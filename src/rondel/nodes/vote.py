@@ -14,11 +14,13 @@ from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit, Exit
 from rondel.engine.registry import Registry
 from rondel.graph.json_in_text import objects_in
+from rondel.graph.promises import Promise
+from rondel.graph.values import number
 from rondel.models.model import Answer
 from rondel.nodes import agent
 from rondel.nodes.agent import AgentConfig
+from rondel.nodes.agent_promise import calls_of
 from rondel.nodes.asking import Asker
-from rondel.nodes.loop import number
 from rondel.nodes.panel import AgentName, Hearing, topic_of
 from rondel.nodes.vote_prompts import Ballot, Prompts, VoteType
 
@@ -57,6 +59,17 @@ class VoteConfig(BaseModel):
     threshold: Annotated[float, Field(strict=True, ge=0.5, le=1)] = 0.5
     vote_type: VoteType = "yes_no"
 
+    def promise(self) -> Promise:
+        """Every agent is asked, once more if its ballot cannot be read; one way or the other."""
+        return Promise(
+            alternatives=ways,
+            emits=True,
+            keys=frozenset({"passed", "approved", "votes", "summary", "ratio"}),
+            passes=False,
+            free_text=False,
+            calls=calls_of((voter.promise(), 2) for voter in self.agents.values()),
+        )
+
     @model_validator(mode="after")
     def _ballots_can_be_told_apart(self) -> Self:
         for name in self.agents:
@@ -67,6 +80,17 @@ class VoteConfig(BaseModel):
                     "journalled under the same name; give one of them another name"
                 )
         return self
+
+
+def ways(edges: Sequence[Exit]) -> tuple[Sequence[Exit], Sequence[Exit]]:
+    """The edges of a vote that passed, and those of one that did not; of fewer than two, all."""
+    if len(edges) < 2:
+        return edges, edges
+    onward = [edge for edge in edges if edge.label == "pass"]
+    back = [edge for edge in edges if edge.label == "reject"]
+    onward = onward or [next((edge for edge in edges if edge not in back), edges[0])]
+    others = [edge for edge in (edges[1], edges[0], *edges[2:]) if edge not in onward]
+    return onward, back or others[:1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +147,7 @@ class VoteProcessor:
         return self._outcome(tally, prompts, state)
 
     def route(self, output: Emit, edges: Sequence[Exit]) -> Sequence[Exit]:
-        if len(edges) < 2:
-            return edges
-        onward = [edge for edge in edges if edge.label == "pass"]
-        back = [edge for edge in edges if edge.label == "reject"]
-        onward = onward or [next((edge for edge in edges if edge not in back), edges[0])]
-        others = [edge for edge in (edges[1], edges[0], *edges[2:]) if edge not in onward]
-        back = back or others[:1]
+        onward, back = ways(edges)
         return onward if output.messages[-1].data["passed"] else back
 
     async def _ballot(self, hearing: Hearing, name: str, prompts: Prompts) -> Ballot:

@@ -33,7 +33,7 @@ class Fork:
 def plan_fork(session: Session, at: str, changes: dict[str, Any]) -> Fork:
     """The fork at an address with these changes by path, or a CallError that says what is wrong."""
     journal = session.journal()
-    length = position_of(session.plan, journal, at)
+    length = position_of(session.plan, journal, at, answering=ANSWER in changes)
     nodes: dict[str, Any] = {}
     inputs: dict[str, Any] = {}
     answer = None
@@ -57,11 +57,11 @@ def plan_fork(session: Session, at: str, changes: dict[str, Any]) -> Fork:
     return Fork(0 if inputs else length, graph, given, answer)
 
 
-def position_of(plan: Plan, journal: Any, address: str) -> int:
+def position_of(plan: Plan, journal: Any, address: str, *, answering: bool = False) -> int:
     """How many ticks lie before an address.
 
     A step's address is before its outcome, or before the answer it got; a loop's with a round is
-    where that round began.
+    where that round began, or, for another answer, where it was answered.
     """
     effects: list[Effect] = []
     core = Core(plan, effects)
@@ -70,7 +70,7 @@ def position_of(plan: Plan, journal: Any, address: str) -> int:
         effects.clear()
         core.apply(tick)
         for effect in effects:
-            place = _place(effect)
+            place = _place(effect, answering=answering)
             if place is None:
                 continue
             found, before = place
@@ -78,6 +78,7 @@ def position_of(plan: Plan, journal: Any, address: str) -> int:
                 return position if before else position + 1
             known[found] = None
     running = [step.address for step in core.steps.values()]
+    running += [core.asker(question)[1] for question in core.questions if question < 0]
     if address in running:
         return len(journal)
     close = get_close_matches(address, [*known, *running], 3, 0.5)
@@ -85,9 +86,11 @@ def position_of(plan: Plan, journal: Any, address: str) -> int:
     raise CallError(f"the session has no step or round at {address!r}{hint}")
 
 
-def _place(effect: Effect) -> tuple[str, bool] | None:
+def _place(effect: Effect, *, answering: bool) -> tuple[str, bool] | None:
     """The address that an effect settles, and whether the fork lies before its tick."""
-    if isinstance(effect, fx.RoundStarted):
+    if isinstance(effect, fx.LoopAnswered) and answering:
+        return effect.address, True
+    if isinstance(effect, fx.RoundStarted) and not answering:
         return effect.address, False
     outcomes = (ticks.Finished, ticks.Failed, ticks.Answered)
     if isinstance(effect, fx.StepTicked) and isinstance(effect.tick, outcomes):
