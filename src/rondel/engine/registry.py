@@ -51,7 +51,7 @@ class Registry:
         self._add("split", name, Entry(config, build))
 
     def function(self, name: str, function: Callable[..., Any]) -> None:
-        """Register a Python function that graphs may name."""
+        """Register a function that graphs may name."""
         self._add("function", name, Entry(None, function))
 
     def serving(self, **services: Any) -> Registry:
@@ -82,7 +82,7 @@ class Registry:
         return self._entry(kind, name).build(config, self)
 
     def function_named(self, name: str) -> Callable[..., Any]:
-        """The registered Python function of that name."""
+        """The registered function of that name."""
         return self._entry("function", name).build
 
     def _entry(self, kind: str, name: str) -> Entry:
