@@ -174,6 +174,35 @@ def vote(mark: Mark) -> Graph:
     return graph
 
 
+def contract(mark: Mark) -> Graph:
+    """A loop that falls back and hands on its best round, then one that is judged."""
+    graph = Graph("contract")
+    scores = [80, 20, 70]
+
+    def work(inp: Any) -> str:
+        mark(inp.address)
+        return f"{inp.address} saw {[message.content for message in inp.messages]}"
+
+    def critic(inp: Any) -> Message:
+        mark(inp.address)
+        return Message(f"review {inp.round}", {"score": scores[inp.round - 1]})
+
+    for name in ("writer", "polish", "done"):
+        graph.node(id=name, context_window=-1)(work)
+    graph.node(id="critic")(critic)
+    graph.edge("writer", "critic")
+    graph.edge("critic", "writer")
+    graph.edge("critic", "polish", when=False)
+    graph.edge("polish", "polish")
+    shorter = {"pattern": r"polish\[\d\]", "on_no_match": "drop"}
+    graph.edge("polish", "done", when=False, process={"type": "regex_extract", "config": shorter})
+    rollback = {"drop": 30, "action": "rollback"}
+    carry = {"window": 2}
+    graph.loop("writer", max_rounds=3, on_limit="best", regression=rollback, carry=carry)
+    graph.loop("polish", until="round >= 2", carry="last")
+    return graph
+
+
 VICTIMS = {
     "nested_loops": nested_loops,
     "fan_out": fan_out,
@@ -181,4 +210,5 @@ VICTIMS = {
     "sub_steps": sub_steps,
     "debate": debate,
     "vote": vote,
+    "contract": contract,
 }

@@ -17,6 +17,7 @@ EACH = "*"
 PLACES: dict[str, tuple[Path, ...]] = {
     AGENT: ((),),
     "debate": (("agents", EACH), ("consensus", "agent")),
+    "fact_check": (("agent",),),
     "vote": (("agents", EACH),),
 }
 """The paths of agent configs in the config of each node type that has some."""

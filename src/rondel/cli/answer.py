@@ -12,6 +12,7 @@ from rondel.cli.database import find, open_existing, ways
 from rondel.cli.delivery import deliver, say
 from rondel.cli.foreground import Foreground, hand_over
 from rondel.cli.options import (
+    AllowPython,
     AsEvents,
     By,
     Db,
@@ -36,6 +37,7 @@ def answer(
     graph: GraphOption = None,
     as_json: AsEvents = False,
     no_input: NoInput = False,
+    allow_python: AllowPython = False,
     by: By = None,
     db: Db = None,
     debug: Debug = False,
@@ -45,14 +47,14 @@ def answer(
     If no other process drives the session it goes on here, with live progress, and the exit
     codes are those of rondel run.
     """
-    foreground = Foreground(db, as_json, no_input, debug)
+    foreground = Foreground(db, as_json, no_input, debug, (), allow_python)
     return asyncio.run(_answer(session, Answer(asker(by), text, node), no_run, graph, foreground))
 
 
 async def _answer(
     id: str, control: Answer, no_run: bool, graph: str | None, foreground: Foreground
 ) -> int:
-    async with open_existing(foreground.db) as engine:
+    async with open_existing(foreground.db, foreground.allow_python) as engine:
         session = find(engine, id)
         how = ways(session, foreground.db)
         if no_run or engine.is_driven_elsewhere(session.id):

@@ -15,6 +15,8 @@ from rondel.errors import CallError
 VERBS = {
     "run": "run a graph with live progress: rounds, scores, cost",
     "check": "find all that is wrong with a graph, and show its loops and their bounds",
+    "estimate": "tell what a run takes at most, and what is to be expected",
+    "simulate": "run a graph thousands of times on simulated models",
     "new": "list the templates, or write a graph file from one",
     "schema": "print the JSON Schema of graph files, for editors",
     "sessions": "list sessions, newest first",
@@ -31,7 +33,7 @@ VERBS = {
     "fork": "start a new session from a point of another",
     "memory": "see and change what groups of sessions remember",
     "export": "write a session to a file",
-    "import": "add a session from a file",
+    "import": "add a session from a file, or translate a graph of another system",
     "gc": "delete sessions that ended long ago",
 }
 

@@ -1,9 +1,15 @@
-"""A session as a file: JSON lines, first the session, then every tick as the journal has it."""
+"""A session as a file: JSON lines, first the session, then every tick as the journal has it.
+
+What is attached to its messages comes last, a line each, as base64; a file with such lines is of
+version 2.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from hashlib import sha256
+from itertools import islice
 from typing import Any, BinaryIO
 
 import msgspec
@@ -16,7 +22,7 @@ from rondel.journal.store import SessionRow, Store
 from rondel.sessions.graph import Graph
 
 KIND = "session"
-VERSION = 1
+VERSIONS = (1, 2)
 
 
 class Header(msgspec.Struct):
@@ -32,6 +38,14 @@ class Header(msgspec.Struct):
     labels: dict[str, Any]
     created_at: float
     ticks: int
+    attachments: int = 0
+
+
+class Attachment(msgspec.Struct):
+    """A line with the bytes of an attachment."""
+
+    sha256: str
+    content: bytes
 
 
 class Archived(msgspec.Struct):
@@ -41,13 +55,15 @@ class Archived(msgspec.Struct):
     ticks: list[AnyTick]
     status: str
     reason: str
+    attachments: list[bytes]
 
 
 def write_session(store: Store, row: SessionRow, stream: BinaryIO) -> int:
     """Write a session, the past it shares included; the number of ticks."""
+    attached = store.attachments(row.id)
     header = Header(
         KIND,
-        VERSION,
+        VERSIONS[bool(attached)],
         row.id,
         row.graph_id,
         row.document,
@@ -56,6 +72,7 @@ def write_session(store: Store, row: SessionRow, stream: BinaryIO) -> int:
         row.labels,
         row.created_at,
         row.length,
+        len(attached),
     )
     stream.write(msgspec.json.encode(header) + b"\n")
     left = row.length
@@ -65,6 +82,9 @@ def write_session(store: Store, row: SessionRow, stream: BinaryIO) -> int:
         left -= len(batch)
         if left <= 0:
             break
+    for digest in attached:
+        line = Attachment(digest, store.attachment(digest) or b"")
+        stream.write(msgspec.json.encode(line) + b"\n")
     stream.flush()
     return row.length
 
@@ -73,9 +93,14 @@ def read_session(file: str, lines: Iterable[bytes]) -> Archived:
     """The session of a file; raises CallError if it is none, or not whole."""
     rest = iter(lines)
     header = _header(file, next(rest, b""))
-    ticks = [_tick(file, number, line) for number, line in enumerate(rest, 2) if line.strip()]
+    numbered = ((number, line) for number, line in enumerate(rest, 2) if line.strip())
+    ticks = [_tick(file, *line) for line in islice(numbered, header.ticks)]
+    attached = [_attachment(file, *line) for line in numbered]
     if len(ticks) != header.ticks:
         raise CallError(f"{file} is not whole: it has {len(ticks)} of {header.ticks} ticks")
+    if len(attached) != header.attachments:
+        found = f"{len(attached)} of {header.attachments} attachments"
+        raise CallError(f"{file} is not whole: it has {found}")
     row = SessionRow(
         header.session_id,
         header.graph_id,
@@ -86,12 +111,12 @@ def read_session(file: str, lines: Iterable[bytes]) -> Archived:
         created_at=header.created_at,
     )
     status, reason = _folded(file, row, ticks)
-    return Archived(row, ticks, status, reason)
+    return Archived(row, ticks, status, reason, attached)
 
 
 def with_id(archived: Archived, id: str) -> Archived:
     """The same under another id."""
-    return Archived(replace(archived.row, id=id), archived.ticks, archived.status, archived.reason)
+    return msgspec.structs.replace(archived, row=replace(archived.row, id=id))
 
 
 def _header(file: str, line: bytes) -> Header:
@@ -102,9 +127,9 @@ def _header(file: str, line: bytes) -> Header:
     if not isinstance(start, dict) or start.get("rondel") != KIND:
         raise CallError(f"{file} is not a session that `rondel export` wrote")
     version = start.get("version")
-    if version != VERSION:
+    if version not in VERSIONS:
         raise CallError(
-            f"{file} has version {version} and this version of Rondel reads {VERSION}; "
+            f"{file} has version {version} and this version of Rondel reads {VERSIONS[-1]}; "
             "a newer version wrote it, use that one"
         )
     try:
@@ -118,6 +143,16 @@ def _tick(file: str, number: int, line: bytes) -> AnyTick:
         return decode(line.rstrip(b"\r\n"))
     except JournalError as error:
         raise CallError(f"{file}:{number}: {error}") from error
+
+
+def _attachment(file: str, number: int, line: bytes) -> bytes:
+    try:
+        found = msgspec.json.decode(line, type=Attachment)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise CallError(f"{file}:{number}: the attachment is damaged: {error}") from error
+    if sha256(found.content).hexdigest() != found.sha256:
+        raise CallError(f"{file}:{number}: the attachment is damaged: it is not what was attached")
+    return found.content
 
 
 def _folded(file: str, row: SessionRow, ticks: list[AnyTick]) -> tuple[str, str]:

@@ -1,27 +1,32 @@
-"""`rondel check`: all that is wrong with a graph, and what its loops may do."""
+"""`rondel check`: all that is wrong with a graph, and the certificate of what it can take."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
 import msgspec
 import typer
 
+from rondel.certificate import DEFAULT, Certificate, certify, lints_of
+from rondel.cli.certificates import print_certificate
 from rondel.cli.documents import open_graph
 from rondel.cli.failures import WRONG, complain
-from rondel.cli.loops import DEFAULT, LoopFace, loops_of
+from rondel.cli.loops import LoopFace, WorstCase, faces_of, worst_case
+from rondel.cli.options import Compat
 from rondel.errors import GraphError, Problem
-from rondel.graph.plan import Plan
+from rondel.sessions.graph import Graph
 
 
 class Findings(msgspec.Struct):
-    """What a check has found."""
+    """What a check has found; the worst case is null where the graph is wrong."""
 
     valid: bool
     errors: list[dict[str, Any]]
     warnings: list[dict[str, Any]]
-    loops: list[LoopFace]
+    loops: list[LoopFace] = []
+    worst_case: WorstCase | None = None
 
 
 def check(
@@ -32,38 +37,66 @@ def check(
     strict: Annotated[
         bool, typer.Option("--strict", help="A loop bounded only by the default cap is an error.")
     ] = False,
+    graph: Annotated[
+        str | None, typer.Option("--graph", metavar="OUT", help="Draw it: a .svg or .mmd file.")
+    ] = None,
+    compat: Compat = None,
     debug: Annotated[  # noqa: ARG001
         bool, typer.Option("--debug", help="Show tracebacks.")
     ] = False,
 ) -> int:
-    """Find all that is wrong with a graph, and show its loops and their bounds.
+    """Find all that is wrong with a graph, and prove how much its loops can take.
 
     Exit codes: 0 it is right, 2 it is not.
     """
-    warnings: Sequence[Problem] = ()
-    loops: list[LoopFace] = []
-    plan: Plan | None = None
+    if graph is not None:
+        from rondel.cli.drawings import check_suffix
+
+        check_suffix(graph)
     try:
-        opened = open_graph(file)
-        warnings, plan = opened.warnings, opened.graph.plan()
-        loops = loops_of(plan)
-        errors = _unbounded(file, loops) if strict else []
+        opened = open_graph(file, compat=compat)
     except GraphError as error:
-        errors = list(error.problems)
+        return _tell_errors(error.problems, as_json=as_json)
+    plan = opened.graph.plan()
+    certificate = certify(plan)
+    errors = _unbounded(file, certificate) if strict else []
+    warnings = [*opened.warnings, *_lints(file, opened.graph, certificate)]
+    if graph is not None:
+        from rondel.cli.drawings import draw
+
+        draw(plan, certificate, graph)
     if as_json:
-        _print_json(Findings(not errors, _faces(errors), _faces(warnings), loops))
+        faces, whole = faces_of(certificate), worst_case(certificate.cost)
+        _print_json(Findings(not errors, _faces(errors), _faces(warnings), faces, whole))
     else:
-        for problem in errors:
-            complain(str(problem))
-        for warning in warnings:
-            complain(str(warning), "warning")
-        if plan is not None:
-            _print_loops(file, plan, loops, valid=not errors)
+        _complain(errors, warnings)
+        print_certificate(file, plan, certificate, valid=not errors)
     return WRONG if errors else 0
 
 
-def _unbounded(file: str, loops: Sequence[LoopFace]) -> list[Problem]:
-    return [_unbounded_loop(file, loop) for loop in loops if loop.source == DEFAULT]
+def _tell_errors(errors: Sequence[Problem], *, as_json: bool) -> int:
+    if as_json:
+        _print_json(Findings(False, _faces(errors), []))
+    else:
+        _complain(errors, ())
+    return WRONG
+
+
+def _complain(errors: Sequence[Problem], warnings: Sequence[Problem]) -> None:
+    for problem in errors:
+        complain(str(problem))
+    for warning in warnings:
+        complain(str(warning), "warning")
+
+
+def _lints(file: str, graph: Graph, certificate: Certificate) -> list[Problem]:
+    found = lints_of(graph.plan(), certificate, graph.registry)
+    return [replace(lint.warning, file=lint.warning.file or file) for lint in found]
+
+
+def _unbounded(file: str, certificate: Certificate) -> list[Problem]:
+    faces = faces_of(certificate)
+    return [_unbounded_loop(file, loop) for loop in faces if loop.source == DEFAULT]
 
 
 def _unbounded_loop(file: str, loop: LoopFace) -> Problem:
@@ -84,23 +117,3 @@ def _faces(problems: Sequence[Problem]) -> list[dict[str, Any]]:
 
 def _print_json(findings: Findings) -> None:
     print(msgspec.json.format(msgspec.json.encode(findings), indent=2).decode())
-
-
-def _print_loops(file: str, plan: Plan, loops: Sequence[LoopFace], *, valid: bool) -> None:
-    figures = [_count(len(plan.nodes), "node"), _count(len(plan.edges), "edge")]
-    figures += [_count(len(loops), "loop"), f"at most {plan.max_steps:,} steps"]
-    print(f"{file}: {'valid' if valid else 'not valid'}; {', '.join(figures)}")
-    for loop in loops:
-        inside = f", inside loop {loop.parent}" if loop.parent else ""
-        bound = "default cap" if loop.source == DEFAULT else "its contract"
-        print(f"loop {loop.head}{inside}: at most {loop.max_rounds:,} rounds ({bound})")
-        print(f"  {_short(loop.nodes)}")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def _short(names: Sequence[str], shown: int = 12) -> str:
-    more = len(names) - shown
-    return ", ".join(names[:shown]) + (f" and {more:,} more" if more > 0 else "")

@@ -11,7 +11,7 @@ from pathlib import Path
 from rondel.errors import CallError, UnknownSession
 from rondel.graph.names import Names
 from rondel.journal.store import SessionRow
-from rondel.sessions.engine import Engine
+from rondel.sessions.engine import RUNS_PYTHON, Engine
 from rondel.sessions.session import Session
 from rondel.sessions.stores import Durability, default_path
 
@@ -23,12 +23,14 @@ PAGE = 1000
 COMPARED = 10_000
 
 
-def open_new(db: str | None, durability: Durability = "normal") -> Engine:
+def open_new(
+    db: str | None, durability: Durability = "normal", allow_python: bool = False
+) -> Engine:
     """The engine of a database, which need not exist yet."""
-    return Engine(_named(db), durability=durability)
+    return Engine(_named(db), durability=durability, allow_python=allow_python)
 
 
-def open_existing(db: str | None) -> Engine:
+def open_existing(db: str | None, allow_python: bool = False) -> Engine:
     """The engine of a database that is there; the user's own is empty as long as it is not."""
     named = _named(db)
     if named is None:
@@ -37,7 +39,7 @@ def open_existing(db: str | None) -> Engine:
         if db is not None:
             raise CallError(f"there is no database {db}")
         named = None
-    return Engine(named)
+    return Engine(named, allow_python=allow_python)
 
 
 def _named(db: str | None) -> str | None:
@@ -80,18 +82,20 @@ class Ways:
     session: str
     db: str | None
     is_python: bool = False
+    runs_python: bool = False
 
     def answer(self, node: str | None = None) -> str:
         """Answer its question."""
-        return self._command("answer", "TEXT", *(("--node", node) if node else ()), *self._file())
+        return self._command("answer", "TEXT", *(("--node", node) if node else ()), *self._needs())
 
     def resume(self) -> str:
         """Go on."""
-        return self._command("resume", *(["FILE.py"] if self.is_python else []))
+        file = ["FILE.py"] if self.is_python else []
+        return self._command("resume", *file, *self._leave())
 
     def unlock(self) -> str:
         """Open its lock."""
-        return self._command("unlock", "--because", "TEXT", *self._file())
+        return self._command("unlock", "--because", "TEXT", *self._needs())
 
     def stop(self) -> str:
         """End it."""
@@ -101,8 +105,12 @@ class Ways:
         """See what happens to it."""
         return self._command("events", "--follow")
 
-    def _file(self) -> list[str]:
-        return ["--graph", "FILE.py"] if self.is_python else []
+    def _needs(self) -> list[str]:
+        file = ["--graph", "FILE.py"] if self.is_python else []
+        return [*file, *self._leave()]
+
+    def _leave(self) -> list[str]:
+        return ["--allow-python"] if self.runs_python else []
 
     def _command(self, verb: str, *rest: str) -> str:
         where = ["--db", self.db] if self.db is not None else []
@@ -111,7 +119,9 @@ class Ways:
 
 def ways(session: Session, db: str | None) -> Ways:
     """How to go on with a session of that database."""
-    return Ways(session.id, None if os.environ.get("RONDEL_DB") == db else db, is_python(session))
+    where = None if os.environ.get("RONDEL_DB") == db else db
+    labels = session.row.labels
+    return Ways(session.id, where, is_python(session), bool(labels.get(RUNS_PYTHON)))
 
 
 def is_python(session: Session) -> bool:

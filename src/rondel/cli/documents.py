@@ -15,6 +15,7 @@ from typing import Any, cast
 from rondel.cli.agents import configs_in_document, with_provider
 from rondel.cli.arguments import parse_path
 from rondel.errors import CallError, GraphError, Problem
+from rondel.formats import translator
 from rondel.graph.names import Names
 from rondel.graph.paths import Path, path_text
 from rondel.graph.positions import Positions, parse
@@ -34,37 +35,49 @@ class Opened:
     warnings: tuple[Problem, ...]
 
 
-def open_graph(file: str, changes: Sequence[Change] = (), provider: str | None = None) -> Opened:
-    """The graph of a file; raises GraphError or CallError with all that is wrong."""
+def open_graph(
+    file: str,
+    changes: Sequence[Change] = (),
+    provider: str | None = None,
+    compat: str | None = None,
+) -> Opened:
+    """The graph of a file; raises GraphError or CallError with all that is wrong.
+
+    `compat` names the system whose format the file is in.
+    """
     if provider is not None:
         _check_provider(provider)
     if FilePath(file).suffix == ".py":
         opened = _python_graph(file, changes, provider)
     elif changes or provider:
-        opened = _changed_graph(file, changes, provider)
+        opened = _changed_graph(file, changes, provider, compat)
     else:
-        graph = Graph.load(file)
+        graph = Graph.load(file, compat=compat)
         opened = Opened(graph, graph.warnings)
     if provider is not None:
         _replace_in_files(opened.graph, provider)
     return opened
 
 
-def _changed_graph(file: str, changes: Sequence[Change], provider: str | None) -> Opened:
+def _changed_graph(
+    file: str, changes: Sequence[Change], provider: str | None, compat: str | None
+) -> Opened:
     """The graph of a changed document; what is wrong with it is still told by line."""
     try:
         parsed = parse(FilePath(file).read_bytes(), file)
+        if compat is not None and not parsed.problems:
+            parsed = translator(compat)(parsed, file)
     except OSError:
         parsed = None
     if parsed is None or parsed.problems or not isinstance(parsed.data, dict):
-        graph = Graph.load(file)
+        graph = Graph.load(file, compat=compat)
         return Opened(graph, graph.warnings)
     document = json.loads(json.dumps(parsed.data, default=str))
     _change(document, changes, provider)
     with _placed(file, parsed.positions):
-        graph = Graph.loads(json.dumps(document), file=file)
+        graph = Graph.loads(json.dumps(document), file=file, compat=compat)
     places = (_with_place(warning, file, parsed.positions) for warning in graph.warnings)
-    return Opened(graph, tuple(places))
+    return Opened(graph, (*parsed.warnings, *places))
 
 
 @contextmanager

@@ -44,6 +44,7 @@ class Foreground:
     no_input: bool = False
     debug: bool = False
     answers: Sequence[str] = ()
+    allow_python: bool = False
 
     def answers_for(self, graph: Graph) -> Answers:
         """The answers given beforehand; raises if one is for a node that is not there."""
@@ -75,13 +76,17 @@ class Foreground:
 
 
 def hand_over(session: Session, file: str | None, command: str) -> None:
-    """Give a session the graph it needs to go on: its own copy, or one written in Python."""
+    """Give a session the graph it needs to go on: its own copy, or one that says more.
+
+    A graph written in Python is handed over again, and so may be one with keys in it.
+    """
     if not is_python(session):
-        if file is not None:
+        if file is None:
+            return
+        if not session.row.labels.get("secrets"):
             raise CallError(
                 f"session {session.id} keeps its own copy of its graph; leave out {file}"
             )
-        return
     if file is None:
         raise CallError(
             f"session {session.id} runs a graph written in Python; name its file: {command}"

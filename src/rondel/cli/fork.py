@@ -12,7 +12,17 @@ from rondel.cli.arguments import parse_value
 from rondel.cli.conversation import past_of
 from rondel.cli.database import find, open_existing, ways
 from rondel.cli.foreground import Foreground, hand_over
-from rondel.cli.options import AsEvents, Db, Debug, GivenAnswers, GraphFile, Id, NoInput, NoRun
+from rondel.cli.options import (
+    AllowPython,
+    AsEvents,
+    Db,
+    Debug,
+    GivenAnswers,
+    GraphFile,
+    Id,
+    NoInput,
+    NoRun,
+)
 from rondel.errors import CallError
 
 
@@ -38,6 +48,7 @@ def fork(
     answers: GivenAnswers = None,
     as_json: AsEvents = False,
     no_input: NoInput = False,
+    allow_python: AllowPython = False,
     db: Db = None,
     debug: Debug = False,
 ) -> int:
@@ -46,7 +57,7 @@ def fork(
     The parent stays as it is. Exit codes as those of rondel run.
     """
     changed = parse_changes(changes or [])
-    foreground = Foreground(db, as_json, no_input, debug, answers or [])
+    foreground = Foreground(db, as_json, no_input, debug, answers or [], allow_python)
     return asyncio.run(_fork(session, file, at, changed, no_run, foreground))
 
 
@@ -72,7 +83,7 @@ async def _fork(
     no_run: bool,
     foreground: Foreground,
 ) -> int:
-    async with open_existing(foreground.db) as engine:
+    async with open_existing(foreground.db, foreground.allow_python) as engine:
         parent = find(engine, id)
         hand_over(parent, file, f"rondel fork {parent.id} FILE.py --at {at}")
         foreground.answers_for(parent.graph)

@@ -1,9 +1,11 @@
-"""`rondel import`: a session from a file that `rondel export` wrote."""
+"""`rondel import`: a session that `rondel export` wrote, or a graph of another system."""
 
 from __future__ import annotations
 
 import asyncio
 import secrets
+import time
+from hashlib import sha256
 from pathlib import Path
 from typing import Annotated
 
@@ -12,17 +14,47 @@ import typer
 from rondel.cli.archive import Archived, read_session, with_id
 from rondel.cli.database import MEMORY, open_new
 from rondel.cli.options import Db, Debug
+from rondel.cli.translations import STDOUT, export_graph, import_graph
 from rondel.errors import CallError
+from rondel.journal.attachments import HELD
 from rondel.journal.memory import MemoryStore
 from rondel.journal.store import Durable, Store
 
 
 def import_(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="What `rondel export` wrote.")],
+    file: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="What `rondel export` wrote; with --from, a graph."),
+    ],
+    source: Annotated[
+        str | None,
+        typer.Option("--from", metavar="chatdev|council", help="Translate a graph of that system."),
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option("--to", metavar="chatdev", help="Translate a graph into that format."),
+    ] = None,
+    output: Annotated[
+        str,
+        typer.Option("-o", "--output", metavar="FILE", help="For the graph. Default: prints it."),
+    ] = STDOUT,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite that file.")] = False,
     db: Db = None,
     debug: Debug = False,  # noqa: ARG001
 ) -> int:
-    """Add a session from a file; it keeps its id unless that is taken. Nothing is overwritten."""
+    """Add a session from a file, or translate a graph.
+
+    A session keeps its id unless that is taken; nothing is overwritten.
+
+    With --from, the graph of another system is written as YAML that behaves the same, and what
+    changed or was left out is told on standard error.
+    """
+    if source is not None and target is not None:
+        raise CallError("--from and --to go different ways; use one of them")
+    if source is not None:
+        return import_graph(file, source, output, force=force)
+    if target is not None:
+        return export_graph(file, target, output, force=force)
     try:
         with Path(file).open("rb") as lines:
             archived = read_session(file, lines)
@@ -51,6 +83,9 @@ async def _add(store: Store, archived: Archived) -> None:
     name = archived.row.id
     await _done(store.create(archived.row))
     try:
+        for content in archived.attachments:
+            store.hold(content, time.time() + HELD)
+            store.refer(name, [sha256(content).hexdigest()])
         store.extend(name, archived.ticks)
         await _done(store.set_status(name, archived.status, archived.reason))
     except BaseException:

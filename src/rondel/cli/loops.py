@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import msgspec
 
-from rondel.graph.plan import Group, Plan, PlanNode, Scope
-from rondel.graph.spec import LoopSpec
+from rondel.certificate import Certificate, Cost, LoopCertificate, certify
+from rondel.graph.plan import Plan
 
-CONTRACT = "contract"
-DEFAULT = "default"
+
+class WorstCase(msgspec.Struct, frozen=True):
+    """The most of everything; null is not bounded."""
+
+    steps: int
+    model_calls: int | None
+    tokens: int | None
+    usd: float | None
+
+
+class LoopWorstCase(msgspec.Struct, frozen=True):
+    """The same for one loop, over all its entries in a run."""
+
+    rounds: int
+    steps: int
+    model_calls: int | None
+    tokens: int | None
+    usd: float | None
 
 
 class LoopFace(msgspec.Struct, frozen=True):
@@ -21,25 +35,23 @@ class LoopFace(msgspec.Struct, frozen=True):
     parent: str | None
     max_rounds: int
     source: str
-    """Where the bound comes from: the loop's contract, or the default cap."""
+    """Where the bound comes from."""
+    worst_case: LoopWorstCase
 
 
 def loops_of(plan: Plan) -> list[LoopFace]:
     """Every loop of a graph and of the graphs inside it, outer ones first."""
-    found: dict[tuple[str, str | None, tuple[str, ...]], LoopFace] = {}
-    work: list[tuple[Scope, str | None]] = [(plan.root, None)]
-    while work:
-        scope, parent = work.pop()
-        for item in scope.items:
-            if isinstance(item, Group):
-                for head in item.entries:
-                    face = _face(plan, item, head, parent)
-                    found.setdefault((face.head, parent, tuple(face.nodes)), face)
-                    if head in item.scopes:
-                        work.append((item.scopes[head], face.head))
-            elif (inner := plan.nodes[item].inner) is not None:
-                work.append((inner, parent))
-    return list(found.values())
+    return faces_of(certify(plan))
+
+
+def faces_of(certificate: Certificate) -> list[LoopFace]:
+    """The loops of a certificate."""
+    return [_face(loop) for loop in certificate.loops]
+
+
+def worst_case(cost: Cost) -> WorstCase:
+    """A cost as it is told."""
+    return WorstCase(cost.steps, cost.calls, cost.tokens, _rounded(cost.usd))
 
 
 def label_width(loops: list[LoopFace]) -> int:
@@ -55,20 +67,20 @@ def label_width(loops: list[LoopFace]) -> int:
     return max(widths)
 
 
-def _face(plan: Plan, group: Group, head: int, parent: str | None) -> LoopFace:
-    node = plan.nodes[head]
-    declared = any(loop.max_rounds is not None for loop in _contracts(plan, node))
+def _face(loop: LoopCertificate) -> LoopFace:
+    cost = loop.cost
     return LoopFace(
-        head=node.id,
-        nodes=[plan.nodes[member].id for member in group.nodes],
-        parent=parent,
-        max_rounds=group.scope(head).max_rounds,
-        source=CONTRACT if declared else DEFAULT,
+        head=loop.head,
+        nodes=list(loop.nodes),
+        parent=loop.parent,
+        max_rounds=loop.bound.rounds,
+        source=loop.bound.source,
+        worst_case=LoopWorstCase(
+            loop.rounds, cost.steps, cost.calls, cost.tokens, _rounded(cost.usd)
+        ),
     )
 
 
-def _contracts(plan: Plan, head: PlanNode) -> Iterator[LoopSpec]:
-    """The contract that the head's own graph gives its loop, if any."""
-    owner = plan.nodes[head.owner].spec.inner if head.owner is not None else plan.spec
-    if owner is not None and head.name in owner.loops:
-        yield owner.loops[head.name]
+def _rounded(usd: float | None) -> float | None:
+    """Money without the noise of binary fractions, never less than it was."""
+    return None if usd is None else round(usd + 5e-10, 9)

@@ -26,11 +26,27 @@ NoInput = Annotated[
 NoRun = Annotated[bool, typer.Option("--no-run", help="Do not go on with the session here.")]
 GraphFile = Annotated[
     str | None,
-    typer.Argument(metavar="[FILE.py]", help="The file of a graph written in Python."),
+    typer.Argument(
+        metavar="[FILE]", help="The graph's file, if it is Python or has keys in it: none is kept."
+    ),
 ]
 GraphOption = Annotated[
     str | None,
-    typer.Option("--graph", metavar="FILE.py", help="The file of a graph written in Python."),
+    typer.Option(
+        "--graph",
+        metavar="FILE",
+        help="The graph's file, if it is Python or has keys in it: none is kept.",
+    ),
+]
+AllowPython = Annotated[
+    bool,
+    typer.Option("--allow-python", help="Let nodes of type `python` run the code in the graph."),
+]
+Compat = Annotated[
+    str | None,
+    typer.Option(
+        "--compat", metavar="chatdev|council", help="Take the file as one of that system."
+    ),
 ]
 GivenAnswers = Annotated[
     list[str] | None,

@@ -8,6 +8,7 @@ from rondel.cli.conversation import past_of
 from rondel.cli.database import find, open_existing, ways
 from rondel.cli.foreground import Foreground, demand_free, hand_over
 from rondel.cli.options import (
+    AllowPython,
     AsEvents,
     By,
     Db,
@@ -26,6 +27,7 @@ def resume(
     answers: GivenAnswers = None,
     as_json: AsEvents = False,
     no_input: NoInput = False,
+    allow_python: AllowPython = False,
     by: By = None,
     db: Db = None,
     debug: Debug = False,
@@ -34,12 +36,12 @@ def resume(
 
     Finished steps do not run again. Exit codes as those of rondel run.
     """
-    foreground = Foreground(db, as_json, no_input, debug, answers or [])
+    foreground = Foreground(db, as_json, no_input, debug, answers or [], allow_python)
     return asyncio.run(_resume(session, file, asker(by), foreground))
 
 
 async def _resume(id: str, file: str | None, by: str, foreground: Foreground) -> int:
-    async with open_existing(foreground.db) as engine:
+    async with open_existing(foreground.db, foreground.allow_python) as engine:
         session = find(engine, id)
         demand_free(engine, session, foreground.db)
         hand_over(session, file, ways(session, foreground.db).resume())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -13,7 +14,7 @@ from rondel.cli.database import open_new
 from rondel.cli.documents import open_graph
 from rondel.cli.failures import complain
 from rondel.cli.foreground import Foreground
-from rondel.cli.options import GivenAnswers, NoInput
+from rondel.cli.options import AllowPython, Compat, GivenAnswers, NoInput
 from rondel.errors import CallError
 from rondel.graph.names import Names
 from rondel.sessions.graph import Graph
@@ -38,10 +39,15 @@ def run(
             "--set", metavar="PATH=VALUE", help="Change the file first: graph.limits.max_steps=5."
         ),
     ] = None,
+    attach: Annotated[
+        list[str] | None,
+        typer.Option("--attach", metavar="PATH", help="Give a file along with the task."),
+    ] = None,
     answers: GivenAnswers = None,
     provider: Annotated[
         str | None, typer.Option(metavar="NAME", help="Replace every agent's provider.")
     ] = None,
+    compat: Compat = None,
     db: Annotated[
         str | None,
         typer.Option(
@@ -61,6 +67,7 @@ def run(
         bool, typer.Option("--json", help="Print one event a line, and last the result.")
     ] = False,
     no_input: NoInput = False,
+    allow_python: AllowPython = False,
     debug: Annotated[
         bool, typer.Option("--debug", help="Show tracebacks, and the edges that fire.")
     ] = False,
@@ -78,18 +85,28 @@ def run(
     """
     task = parse_inputs(inputs or [])
     kept = _durability(durability)
-    opened = open_graph(file, [parse_change(change) for change in changes or []], provider)
+    changed = [parse_change(change) for change in changes or []]
+    opened = open_graph(file, changed, provider, compat)
     for warning in opened.warnings:
         complain(str(warning), "warning")
-    foreground = Foreground(db, as_json, no_input, debug, answers or [])
+    foreground = Foreground(db, as_json, no_input, debug, answers or [], allow_python)
     foreground.answers_for(opened.graph)
-    return asyncio.run(_run(opened.graph, task, foreground, kept))
+    return asyncio.run(_run(opened.graph, task, attach or [], foreground, kept))
 
 
 async def _run(
-    graph: Graph, task: dict[str, Any], foreground: Foreground, durability: Durability
+    graph: Graph,
+    task: dict[str, Any],
+    files: Sequence[str],
+    foreground: Foreground,
+    durability: Durability,
 ) -> int:
-    async with open_new(foreground.db, durability) as engine:
+    if files and "attachments" in task:
+        raise CallError("-i attachments=... and --attach say the same; use one of them")
+    async with open_new(foreground.db, durability, foreground.allow_python) as engine:
+        engine.bind(graph)  # what is wrong with it is told before a file is kept
+        if files:
+            task = {**task, "attachments": [await engine.attach(file) for file in files]}
         session = await engine.start(graph, task)
         return await foreground.show(engine, session, f"running {graph.id}", Past())
 

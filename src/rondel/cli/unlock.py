@@ -12,6 +12,7 @@ from rondel.cli.database import find, open_existing, ways
 from rondel.cli.delivery import deliver, say
 from rondel.cli.foreground import Foreground, hand_over
 from rondel.cli.options import (
+    AllowPython,
     AsEvents,
     By,
     Db,
@@ -41,6 +42,7 @@ def unlock(
     graph: GraphOption = None,
     as_json: AsEvents = False,
     no_input: NoInput = False,
+    allow_python: AllowPython = False,
     by: By = None,
     db: Db = None,
     debug: Debug = False,
@@ -52,7 +54,7 @@ def unlock(
     """
     if bool(because.strip()) == checked:
         raise CallError("to unlock, say why (--because TEXT) or confirm the checks (--checked)")
-    foreground = Foreground(db, as_json, no_input, debug)
+    foreground = Foreground(db, as_json, no_input, debug, (), allow_python)
     control = Unlock(asker(by), because, [True] * CHECKS if checked else [])
     return asyncio.run(_unlock(session, control, no_run, graph, foreground))
 
@@ -60,7 +62,7 @@ def unlock(
 async def _unlock(
     id: str, control: Unlock, no_run: bool, graph: str | None, foreground: Foreground
 ) -> int:
-    async with open_existing(foreground.db) as engine:
+    async with open_existing(foreground.db, foreground.allow_python) as engine:
         session = find(engine, id)
         how = ways(session, foreground.db)
         _demand_locked(session)

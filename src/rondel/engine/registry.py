@@ -61,6 +61,14 @@ class Registry:
         serving._services = {**self._services, **services}
         return serving
 
+    def replacing(self, kind: str, build: Callable[[Any, Registry], Any]) -> Registry:
+        """A registry of the same names, in which everything of a kind is built by `build`."""
+        replaced = Registry()
+        entries = {name: Entry(entry.config, build) for name, entry in self._entries[kind].items()}
+        replaced._entries = {**self._entries, kind: entries}
+        replaced._services = self._services
+        return replaced
+
     def service(self, name: str) -> Any:
         """What the engine around the graph provides under that name; ask when it is needed."""
         try:

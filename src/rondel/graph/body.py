@@ -16,6 +16,8 @@ from rondel.graph.sentences import validate
 from rondel.graph.source import Report, Source
 from rondel.graph.spec import (
     ALWAYS,
+    DIALECTS,
+    OWN,
     Budget,
     Call,
     DynamicSpec,
@@ -72,8 +74,16 @@ class Body:
     """One graph body: checks every name in it, and builds the graph when all is well."""
 
     def __init__(
-        self, source: Source, path: Path, words: Words, report: Report, include: Include
+        self,
+        source: Source,
+        path: Path,
+        words: Words,
+        report: Report,
+        include: Include,
+        *,
+        outermost: bool = True,
     ) -> None:
+        self.outermost = outermost
         self.source = source
         self.path = path
         self.words = words
@@ -270,9 +280,7 @@ class Body:
         edges = self._edges(graph.edges or [])
         self._warn_unreachable(edges, start)
         limits = graph.limits or schema.Limits()
-        if graph.breaker_spec is None:
-            hint = "leave it on unless something else watches the run"
-            self._warn(("breaker",), "the circuit breaker is off", hint)
+        self._warn_of_guards(graph)
         return GraphSpec(
             id=graph.id,
             nodes=tuple(self._node(place, node) for place, node in enumerate(graph.nodes)),
@@ -284,6 +292,7 @@ class Body:
             limits=Limits(limits.max_steps, limits.as_spec()),
             breaker=graph.breaker_spec,
             memory=(graph.memory or schema.Memory()).as_spec(),
+            dialect=DIALECTS[graph.dialect] if graph.dialect else OWN,
             file=self.source.file,
         )
 
@@ -358,6 +367,17 @@ class Body:
         config = dynamic.config or schema.DynamicConfig()
         sizes = config.max_parallel, config.group_size
         return DynamicSpec(dynamic.type, self.splits[place], *sizes)
+
+    def _warn_of_guards(self, graph: schema.Graph) -> None:
+        if self.outermost and graph.breaker_spec is None:
+            hint = "leave it on unless something else watches the run"
+            self._warn(("breaker",), "the circuit breaker is off", hint)
+        if self.outermost:
+            return
+        for key, given in (("limits", graph.limits), ("breaker", graph.breaker)):
+            if given is not None:
+                message = f"{key!r} of a graph inside another one does not count"
+                self._warn((key,), message, "set it in the outermost graph")
 
     def _warn_repeated(self, place: int, first: int, edge: schema.Edge) -> None:
         other = path_text((*self.path, "edges", first))

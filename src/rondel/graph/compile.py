@@ -23,7 +23,7 @@ from rondel.graph.plan import (
     Scope,
     Wire,
 )
-from rondel.graph.spec import EdgeSpec, Gauge, GraphSpec, LoopSpec, NodeSpec
+from rondel.graph.spec import Dialect, EdgeSpec, Gauge, GraphSpec, LoopSpec, NodeSpec
 
 DEFAULT_GAUGE = PlanGauge(Gauge().path)
 EAGER_FACTOR = 8
@@ -128,10 +128,14 @@ class _Compiler:
         starts = [self._index[name] for name in graph.start]
         everyone = sorted(self._index.values())
         reachable = self._reachable(starts)
-        nodes = [node for node in everyone if node in reachable]
-        scope = self._scope(nodes, set(everyone), None, starts, None, 0)
+        dialect = graph.dialect
+        nodes = [node for node in everyone if dialect.data_edges_bind or node in reachable]
+        scope = self._scope(nodes, set(everyone), None, starts, None, 0, dialect)
         scope.starts = tuple(starts)
-        scope.ends = tuple(self._index[name] for name in graph.end)
+        ends = [self._index[name] for name in graph.end]
+        if dialect.sinks_yield:
+            ends += [node for node in everyone if not self.nodes[node].out]
+        scope.ends = tuple(dict.fromkeys(ends))
         self._check_starts(scope)
         self._compile_loops(scope)
         return scope
@@ -158,11 +162,12 @@ class _Compiler:
             self._headed.update(group.entries)
 
     def _loop_scope(self, group: Group, head: int, parent: Scope, item: int) -> Scope:
-        scope = self._scope(list(group.nodes), set(group.nodes), head, [head], parent, item)
+        members, dialect = group.nodes, parent.dialect
+        scope = self._scope(list(members), set(members), head, [head], parent, item, dialect)
         contract = self.loops.get(head)
         if contract is not None:
             scope.contract = contract
-            scope.exit_now = contract.exit == "now"
+            scope.exit_now = dialect.by_level or contract.exit == "now"
             scope.max_rounds = contract.max_rounds or scope.max_rounds
             self._check_gauge(scope, contract)
         around = parent.gauges
@@ -179,9 +184,11 @@ class _Compiler:
         roots: Sequence[int],
         parent: Scope | None,
         parent_item: int,
+        dialect: Dialect,
     ) -> Scope:
         self._budget -= sum(1 + len(self.nodes[node].out) for node in nodes)
-        items, item_of = self._items(nodes, head)
+        binds = dialect.data_edges_bind and head is None
+        items, item_of = self._items(nodes, head, data_edges_bind=binds)
         inside = [
             edge
             for node in nodes
@@ -190,6 +197,8 @@ class _Compiler:
             and edge.target in item_of
             and item_of[edge.target] != item_of[node]
         ]
+        if dialect.data_edges_bind and head is not None:
+            inside = [edge for edge in inside if edge.trigger]
         inside.sort(key=lambda edge: edge.index)
         ordering, levels = _order(inside, item_of, len(items), [item_of[root] for root in roots])
         scope = Scope(
@@ -205,6 +214,8 @@ class _Compiler:
             quorum=(),
             settles=_settles(ordering, item_of, len(items)),
             last_level=max(levels, default=0),
+            dialect=dialect,
+            exit_now=dialect.by_level,
         )
         scope.items = tuple(
             self._group(members, scope, number, voters, roots if head is None else ())
@@ -223,14 +234,16 @@ class _Compiler:
         return scope
 
     def _items(
-        self, nodes: list[int], head: int | None
+        self, nodes: list[int], head: int | None, *, data_edges_bind: bool
     ) -> tuple[list[tuple[list[int], bool]], dict[int, int]]:
         local = {node: number for number, node in enumerate(nodes)}
         successors = [
             [
                 local[edge.target]
                 for edge in self._out(node)
-                if edge.trigger and edge.target != head and edge.target in local
+                if (edge.trigger or data_edges_bind)
+                and edge.target != head
+                and edge.target in local
             ]
             for node in nodes
         ]
@@ -301,6 +314,8 @@ class _Compiler:
             if edge.trigger and edge.target not in inside
         )
         scope.exits = tuple(exits)
+        if scope.dialect.silent_limit:
+            return
         scope.goal_ways = self._ways_out(exits, "goal")
         scope.limit_ways = self._ways_out(exits, "limit")
         scope.ways = frozenset(scope.goal_ways + scope.limit_ways)
@@ -375,6 +390,7 @@ class _Compiler:
                     f"the start nodes {self.nodes[other].name!r} and {self.nodes[node].name!r} "
                     "are in one loop",
                     "a loop is entered at one node; start only one of them",
+                    self.nodes[node].spec.line,
                 )
 
     def _check_contract_heads(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import posixpath
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
@@ -15,7 +15,7 @@ from rondel.errors import GraphError, Problem
 from rondel.graph import schema
 from rondel.graph.body import Body, Words
 from rondel.graph.paths import Path, value_at
-from rondel.graph.positions import MAX_BYTES, Positions, parse
+from rondel.graph.positions import MAX_BYTES, Parsed, Positions, parse
 from rondel.graph.sentences import validate
 from rondel.graph.source import Report, Source
 from rondel.graph.spec import GraphSpec
@@ -23,6 +23,9 @@ from rondel.graph.variables import fill
 from rondel.graph.vocabulary import Vocabulary
 
 MAX_NESTING = 20
+
+Translate = Callable[[Parsed, str], Parsed]
+"""Makes a graph document of one in another format; the text is the file's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +49,14 @@ def load(
     vocabulary: Vocabulary,
     *,
     environ: Mapping[str, str] | None = None,
+    translate: Translate | None = None,
 ) -> Loaded:
     """The graph of a YAML or JSON file; raises GraphError with all that is wrong."""
     file = FilePath(path)
     text = _read(file)
+    loader = _Loader(vocabulary, file.parent, environ, translate=translate)
     with _no_collection():
-        return _Loader(vocabulary, file.parent, environ).text(text, str(file), file.name)
+        return loader.text(text, str(file), file.name)
 
 
 def loads(
@@ -61,11 +66,13 @@ def loads(
     directory: str | os.PathLike[str] | None = None,
     *,
     environ: Mapping[str, str] | None = None,
+    translate: Translate | None = None,
 ) -> Loaded:
     """The graph of a text; files it names are found from the directory, else beside `file`."""
     base = FilePath(file).parent if directory is None else FilePath(directory)
+    loader = _Loader(vocabulary, base, environ, translate=translate)
     with _no_collection():
-        return _Loader(vocabulary, base, environ).text(text, file, FilePath(file).name)
+        return loader.text(text, file, FilePath(file).name)
 
 
 def from_document(
@@ -117,8 +124,10 @@ class _Loader:
         base: FilePath,
         environ: Mapping[str, str] | None,
         given: Mapping[str, Any] | None = None,
+        translate: Translate | None = None,
     ) -> None:
         self.words = Words(vocabulary)
+        self.translate = translate
         self.base = base
         self.environ = environ
         self.given = given or {}
@@ -131,9 +140,18 @@ class _Loader:
 
     def text(self, text: str | bytes, file: str, key: str) -> Loaded:
         """Load the outermost graph from its text."""
+        parsed = self._parsed(text, file)
+        return self.document(parsed.data, parsed.positions, file, key)
+
+    def _parsed(self, text: str | bytes, file: str) -> Parsed:
+        """The document of a text, translated if it is in another format."""
         parsed = parse(text, file)
         self.report.problems += parsed.problems
-        return self.document(parsed.data, parsed.positions, file, key)
+        if self.translate is not None:
+            parsed = self.translate(parsed, file)
+            self.report.problems += parsed.problems
+            self.report.warnings += parsed.warnings
+        return parsed
 
     def document(self, raw: Any, positions: Positions | None, file: str, key: str) -> Loaded:
         """Load the outermost graph from its data."""
@@ -190,7 +208,8 @@ class _Loader:
         def include(node: Path, reference: Any) -> GraphSpec | None:
             return self._include(source, node, reference)
 
-        return Body(source, path, self.words, self.report, include).read(graph)
+        body = Body(source, path, self.words, self.report, include, outermost=self.nesting == 0)
+        return body.read(graph)
 
     def _include(self, source: Source, node: Path, reference: Any) -> GraphSpec | None:
         """The graph inside a node: `("inline", body, key)` or `("file", name)`."""
@@ -234,8 +253,7 @@ class _Loader:
             if key in self.given:
                 self.includes[key], positions = self.given[key], None
             else:
-                parsed = parse(_read(file), str(file))
-                self.report.problems += parsed.problems
+                parsed = self._parsed(_read(file), str(file))
                 self.includes[key], positions = parsed.data, parsed.positions
         except GraphError as error:
             if isinstance(error.__cause__, OSError):

@@ -10,7 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from rondel.graph.spec import DEFAULT_MAX_ROUNDS, EdgeSpec, GraphSpec, LoopSpec, NodeSpec
+from rondel.graph.spec import (
+    DEFAULT_MAX_ROUNDS,
+    OWN,
+    Dialect,
+    EdgeSpec,
+    GraphSpec,
+    LoopSpec,
+    NodeSpec,
+)
 
 HEAD = -1
 """Where an edge lands that leads back to its loop's head."""
@@ -111,6 +119,7 @@ class Scope:
     wires: tuple[dict[int, Wire], ...] = ()
     starts: tuple[int, ...] = ()
     ends: tuple[int, ...] = ()
+    dialect: Dialect = OWN
     exits: tuple[int, ...] = ()
     """The trigger edges that leave this loop, in file order."""
     limit_ways: tuple[int, ...] = ()

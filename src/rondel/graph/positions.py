@@ -52,6 +52,10 @@ class Positions:
         """The line of the key (or the item) at the path."""
         return self._find(path, {})
 
+    def origin(self, path: Path) -> Path:
+        """Where the file has what is at a path of the document: there."""
+        return path
+
     def _find(self, path: Path, late: dict[tuple[int, str | int], int]) -> int:
         value, line = self.root, self.first
         for step in path:
@@ -72,6 +76,7 @@ class Parsed:
     data: Any
     positions: Positions
     problems: tuple[Problem, ...]
+    warnings: tuple[Problem, ...] = ()
 
 
 def parse(text: str | bytes, file: str = "") -> Parsed:

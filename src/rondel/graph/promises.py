@@ -26,6 +26,9 @@ Choice = Callable[[Sequence[Any]], Sequence[Any]]
 """Which of a node's edges it takes; the edges are `Way`s."""
 
 
+Alternatives = Callable[[Sequence[Any]], Sequence[Sequence[Any]]]
+
+
 @dataclass(frozen=True, slots=True)
 class Calls:
     """The most that one attempt of a step asks of language models; None is not bounded."""
@@ -73,8 +76,8 @@ class Promise:
 
     routes: bool = True
     """Whether it may choose among its edges."""
-    choices: Choice | None = None
-    """All edges that it ever takes; None: any."""
+    alternatives: Alternatives | None = None
+    """The sets of edges of which every execution takes one; None: any edges."""
     emits: bool = False
     """Whether an execution that does not fail emits a message."""
     keys: frozenset[str] | None = None

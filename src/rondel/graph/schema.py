@@ -334,6 +334,9 @@ class Graph(Part):
         None, description="When the circuit breaker trips, or off."
     )
     memory: Memory | None = Field(None, description="What the group's working memory keeps.")
+    dialect: Literal["chatdev"] | None = Field(
+        None, description="Run it by the rules of the system it comes from."
+    )
     nodes: list[Node] = Field(min_length=1, description="What works.")
     edges: list[Edge] | None = Field(None, description="What leads from one node to another.")
 

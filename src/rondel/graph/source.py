@@ -35,8 +35,10 @@ class Source:
 
     def problem(self, path: Path, message: str, hint: str = "") -> Problem:
         """A problem at a place in this document."""
-        line = self.positions.line(path) if self.positions else None
-        return Problem(message, path_text(path), hint, self.file, line)
+        if self.positions is None:
+            return Problem(message, path_text(path), hint, self.file)
+        place = path_text(self.positions.origin(path))
+        return Problem(message, place, hint, self.file, self.positions.line(path))
 
 
 @dataclass(slots=True)

@@ -187,6 +187,39 @@ class MemorySpec:
 
 
 @dataclass(frozen=True, slots=True)
+class Dialect:
+    """The rules by which a graph runs that differ between systems; the defaults are our own."""
+
+    by_level: bool = False
+    """Everything runs level by level; a loop ends after the level in which an edge out of it
+    fired, whatever its contract says."""
+    silent_limit: bool = False
+    """A loop that has used up its rounds ends without taking any way out."""
+    data_edges_bind: bool = False
+    """Edges that only carry data form and order the outermost level as triggers do, and order
+    nothing inside a loop."""
+    state_per_call: bool = False
+    """Nodes of an inner graph start each call with no private state."""
+    sinks_yield: bool = False
+    """If no end node produced anything, not even an empty message, the first sink's output counts,
+    else an empty message."""
+
+
+OWN = Dialect()
+
+DIALECTS = {
+    "chatdev": Dialect(
+        by_level=True,
+        silent_limit=True,
+        data_edges_bind=True,
+        state_per_call=True,
+        sinks_yield=True,
+    )
+}
+"""The dialects that a graph file can name."""
+
+
+@dataclass(frozen=True, slots=True)
 class GraphSpec:
     """Nodes and directed edges, cycles allowed."""
 
@@ -201,4 +234,5 @@ class GraphSpec:
     breaker: BreakerSpec | None = BreakerSpec()
     """None: it is off."""
     memory: MemorySpec = MemorySpec()
+    dialect: Dialect = OWN
     file: str = ""

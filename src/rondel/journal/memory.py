@@ -6,9 +6,11 @@ import time
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 
 from rondel.engine.ticks import AnyTick
 from rondel.errors import JournalError, UnknownSession
+from rondel.journal.attachments import used_in
 from rondel.journal.recollection import Recollection
 from rondel.journal.rules import check_deletable, check_fork, cursor, parse_cursor
 from rondel.journal.store import BATCH, ENDED, Group, Lease, Letter, Page, SessionRow
@@ -25,6 +27,7 @@ class _Log:
     lease: Lease | None = None
     letters: dict[int, Letter] = field(default_factory=dict)
     snapshots: dict[int, bytes] = field(default_factory=dict)
+    attached: set[str] = field(default_factory=set)
 
     @property
     def length(self) -> int:
@@ -39,6 +42,8 @@ class MemoryStore(Recollection):
         self._logs: dict[str, _Log] = {}
         self._created = 0
         self._posted = 0
+        self._attachments: dict[str, bytes] = {}
+        self._held_until: dict[str, float] = {}
 
     # Sessions
 
@@ -53,6 +58,8 @@ class MemoryStore(Recollection):
         row = replace(row, created_at=made, updated_at=row.updated_at or made)
         self._created += 1
         log = self._logs[row.id] = _Log(row, self._created, parent)
+        if "attachments" in row.inputs:
+            self.refer(row.id, used_in(row.inputs))
         if owner is not None:
             log.lease = Lease(owner, now + ttl)
 
@@ -95,6 +102,8 @@ class MemoryStore(Recollection):
         check_deletable(id, forks[0] if forks else None, self.lease(id))
         del self._logs[id]
         self.forget(Group(id, own=True))
+        if self._attachments:
+            self._sweep()
 
     def ended_before(self, time: float, limit: int = 1000) -> list[str]:
         """Sessions that ended before then and whose past no fork shares."""
@@ -229,6 +238,47 @@ class MemoryStore(Recollection):
             at_most = shared if at_most is None else min(at_most, shared)
             log = log.parent
         return None
+
+    # Attachments
+
+    def hold(self, content: bytes, until: float) -> None:
+        """Keep bytes, once each."""
+        digest = sha256(content).hexdigest()
+        self._attachments.setdefault(digest, content)
+        self._held_until[digest] = max(until, self._held_until.get(digest, 0.0))
+
+    def refer(self, id: str, digests: Iterable[str]) -> None:
+        """The session needs these attachments."""
+        log = self._log(id)
+        for digest in digests:
+            log.attached.add(digest)
+            self._held_until.pop(digest, None)
+
+    def attachment(self, digest: str) -> bytes | None:
+        """The bytes of that digest, or None."""
+        return self._attachments.get(digest)
+
+    def has_attachment(self, digest: str) -> bool:
+        """Whether there are such bytes."""
+        return digest in self._attachments
+
+    def attachments(self, id: str) -> list[str]:
+        """What the session refers to, its shared past included."""
+        log: _Log | None = self._log(id)
+        found: set[str] = set()
+        while log is not None:
+            found |= log.attached
+            log = log.parent
+        return sorted(found)
+
+    def _sweep(self) -> None:
+        """Remove what no session refers to any more."""
+        used = {digest for log in self._logs.values() for digest in tuple(log.attached)}
+        now = time.time()
+        for digest in list(self._attachments):
+            if digest not in used and self._held_until.get(digest, 0.0) < now:
+                del self._attachments[digest]
+                self._held_until.pop(digest, None)
 
     # The store itself
 

@@ -15,7 +15,8 @@ from typing import Any
 
 from rondel.engine.ticks import AnyTick
 from rondel.errors import JournalError, UnknownSession, Unstorable
-from rondel.journal import past, sqlite_recollection
+from rondel.journal import past, sqlite_attachments, sqlite_recollection
+from rondel.journal.attachments import used_in
 from rondel.journal.codec import decode_value, encode, encode_value
 from rondel.journal.crash import ARMED, crash_point
 from rondel.journal.database import PATIENCE, Database
@@ -34,7 +35,7 @@ from rondel.journal.store import (
     Promotion,
     SessionRow,
 )
-from rondel.journal.writer import Head, Write, Writer
+from rondel.journal.writer import PAGE, Head, Write, Writer
 
 LARGEST = 500_000_000
 """Bytes that one record may have; SQLite takes a little less than a billion."""
@@ -83,6 +84,7 @@ class SqliteStore:
         includes = encode_value(row.includes, f"the files of session {row.id!r}")
         inputs = encode_value(row.inputs, f"the inputs of session {row.id!r}")
         labels = encode_value(row.labels, f"the labels of session {row.id!r}")
+        attached = used_in(row.inputs)
         head = Head(row.id)
         head.owner = owner
 
@@ -107,6 +109,8 @@ class SqliteStore:
             )
             head.key = key or 0
             head.length = row.parent_length
+            if attached:
+                sqlite_attachments.refer(db, head.key, attached)
 
         if row.id not in self._heads or not self._heads[row.id].key:
             self._heads[row.id] = head
@@ -163,6 +167,7 @@ class SqliteStore:
                 db.execute(f"DELETE FROM {table} WHERE session = ?", (key,))  # noqa: S608
             db.execute("DELETE FROM session WHERE key = ?", (key,))
             sqlite_recollection.forget(db, Group(id, own=True))
+            sqlite_attachments.let_go(db, key)
             db.execute(
                 "DELETE FROM graph WHERE key = ? "
                 "AND NOT EXISTS (SELECT 1 FROM session WHERE graph = graph.key)",
@@ -366,6 +371,33 @@ class SqliteStore:
         """The groups that have entries."""
         with self._readers.snapshot() as db:
             return sqlite_recollection.groups(db)
+
+    # Attachments
+
+    def hold(self, content: bytes, until: float) -> None:
+        """Keep bytes, once each."""
+        pages = len(content) // PAGE
+        self._writer.run("", lambda db: sqlite_attachments.hold(db, content, until), pages=pages)
+
+    def refer(self, id: str, digests: Iterable[str]) -> None:
+        """The session needs these attachments."""
+        self._writer.run(id, lambda db: sqlite_attachments.refer(db, _key(db, id), digests))
+
+    def attachment(self, digest: str) -> bytes | None:
+        """The bytes of that digest, or None."""
+        with self._readers.snapshot() as db:
+            return sqlite_attachments.content(db, digest)
+
+    def has_attachment(self, digest: str) -> bool:
+        """Whether there are such bytes."""
+        with self._readers.snapshot() as db:
+            return sqlite_attachments.is_kept(db, digest)
+
+    def attachments(self, id: str) -> list[str]:
+        """What the session refers to, its shared past included."""
+        with self._readers.snapshot() as db:
+            _key(db, id)
+            return sqlite_attachments.used_by(db, id)
 
     # The store itself
 

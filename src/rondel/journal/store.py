@@ -1,8 +1,8 @@
 """What a store of sessions promises. Read this file before any store.
 
 A store keeps four things: a row for every session, its ticks, letters to it from other
-processes, and snapshots. It also holds the lease that lets only one process drive a session, and
-the working memory of groups of sessions.
+processes, and snapshots. It also holds the lease that lets only one process drive a session, the
+working memory of groups of sessions, and the attachments of messages.
 
 Writes that a step waits for (`create`, `append`, `set_status`, `save_snapshot`) return None when
 they are durable already and else an awaitable that ends when they are. For one session, all
@@ -144,7 +144,8 @@ class Store(Protocol):
     def create(self, row: SessionRow, owner: str | None = None, ttl: float = 0.0) -> Durable:
         """Add a session, and lease it to `owner` in the same breath.
 
-        A fork names its parent and how much of its past it shares; nothing is copied.
+        A fork names its parent and how much of its past it shares; nothing is copied. The session
+        refers to what its inputs have under `attachments`.
         """
         ...
 
@@ -284,6 +285,28 @@ class Store(Protocol):
 
     def groups(self) -> list[GroupSummary]:
         """The groups that have entries, the one with the newest entry first."""
+        ...
+
+    # Attachments; these five may be called from any thread
+
+    def hold(self, content: bytes, until: float) -> None:
+        """Keep bytes, once each, at least until then or until a session refers to them."""
+        ...
+
+    def refer(self, id: str, digests: Iterable[str]) -> None:
+        """The session needs these attachments; deleting it lets go of them."""
+        ...
+
+    def attachment(self, digest: str) -> bytes | None:
+        """The bytes whose SHA-256 this is, or None."""
+        ...
+
+    def has_attachment(self, digest: str) -> bool:
+        """Whether there are such bytes."""
+        ...
+
+    def attachments(self, id: str) -> list[str]:
+        """What the session refers to, its shared past included, in the order of the digests."""
         ...
 
     # The store itself

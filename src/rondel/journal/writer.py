@@ -121,10 +121,11 @@ class Writer:
             if write.error is not None:
                 raise write.error
 
-    def run(self, id: str, job: Job[T], *, must_last: bool = True) -> T:
+    def run(self, id: str, job: Job[T], *, must_last: bool = True, pages: int = 0) -> T:
         """Do the job in a transaction of its own, after what is queued for the session.
 
-        What need not outlast a power cut is spared the wait for the disk.
+        What need not outlast a power cut is spared the wait for the disk; `pages` is what a large
+        one adds to the log.
         """
         relax = not must_last and self._database.durability == "full"
         with self._writing:
@@ -144,6 +145,9 @@ class Writer:
                 rollback(db)
                 if relax:
                     db.execute("PRAGMA synchronous = FULL")
+            self._pages += pages
+            if self._pages >= CHECKPOINT:
+                self._ring()
             return result
 
     def changes(self) -> int:

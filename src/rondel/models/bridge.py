@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from urllib.parse import urlsplit
@@ -14,11 +15,13 @@ from pydantic import Field, field_validator
 from rondel.engine.registry import Registry
 from rondel.errors import CallError, ModelError
 from rondel.graph.durations import Wait
+from rondel.graph.promises import NO_KEYS, Promise
 from rondel.models.backoff import Backoff
-from rondel.models.endpoint import Endpoint, is_loopback
+from rondel.models.endpoint import Endpoint, is_local, is_loopback
 from rondel.models.failure import Failure
+from rondel.models.largest_call import largest_call
 from rondel.models.limiter import limiter_of
-from rondel.models.model import Answer, ProviderConfig, Request
+from rondel.models.model import Answer, Files, ProviderConfig, Request
 from rondel.models.params import Params
 from rondel.models.real import PROVIDERS, RealProvider
 
@@ -39,6 +42,13 @@ class RealConfig(ProviderConfig):
     max_concurrency: Count = 32
     requests_per_minute: Count | None = None
     stream: bool = True
+
+    def promise(self) -> Promise:
+        """One answer in words, no longer than the model's context."""
+        local = self.base_url is not None and is_local(self.base_url)
+        prices, limit = self.real.prices, self.params.get("max_tokens")
+        calls = largest_call(self.name, prices, limit, free=local or not prices)
+        return Promise(routes=False, emits=True, keys=NO_KEYS, passes=False, calls=calls)
 
     @field_validator("params")
     @classmethod
@@ -67,8 +77,9 @@ class AddressedConfig(RealConfig):
 class BridgeModel:
     """Asks a real model until it answers, within the limits of its provider."""
 
-    def __init__(self, config: RealConfig, endpoint: Endpoint) -> None:
+    def __init__(self, config: RealConfig, endpoint: Endpoint, registry: Registry) -> None:
         self._config = config
+        self._registry = registry
         self._endpoint = endpoint
         self._backoff = Backoff(config.attempts, config.backoff)
         self._limiter = limiter_of(endpoint.provider.name, endpoint.address)
@@ -76,6 +87,7 @@ class BridgeModel:
 
     async def answer(self, request: Request) -> Answer:
         """The answer; what failed attempts streamed is followed by an empty piece, and void."""
+        request = await self._with_files(request)
         rng = Random()  # noqa: S311
         failed, waited, heard = 0, 0.0, False
 
@@ -99,6 +111,19 @@ class BridgeModel:
                 request.emit("")
             await asyncio.sleep(pause)
             waited += pause
+
+    async def _with_files(self, request: Request) -> Request:
+        parts = [
+            part
+            for message in request.messages
+            for part in (message.content if isinstance(message.content, list) else ())
+            if part.attachment
+        ]
+        if not parts:
+            return request
+        files: Files = self._registry.service("attachments")
+        loaded = {part.attachment: await files.load(part) for part in parts}
+        return replace(request, files=loaded)
 
     async def _attempt(self, request: Request, emit: Callable[[str], None]) -> Answer | Failure:
         exchange = self._exchange or await self._opened()
@@ -128,7 +153,7 @@ def _exchange_with(endpoint: Endpoint) -> Exchange:
     return Exchange(endpoint)
 
 
-def _build(config: RealConfig, _registry: Registry) -> BridgeModel:
+def _build(config: RealConfig, registry: Registry) -> BridgeModel:
     real = config.real
     endpoint = Endpoint(
         real,
@@ -138,7 +163,7 @@ def _build(config: RealConfig, _registry: Registry) -> BridgeModel:
         Params.model_validate(config.params),
         config.stream,
     )
-    return BridgeModel(config, endpoint)
+    return BridgeModel(config, endpoint, registry)
 
 
 def _key(config: RealConfig) -> str | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic_ai.messages import (
+    BinaryContent,
     InstructionPart,
     ModelMessage,
     ModelMessagesTypeAdapter,
@@ -23,8 +24,14 @@ from pydantic_ai.output import OutputObjectDefinition
 from pydantic_ai.profiles import ModelProfile
 from pydantic_ai.tools import ToolDefinition
 
-from rondel.engine.message import Message
+from rondel.engine.message import Message, Part
+from rondel.models.failure import Failure
 from rondel.models.model import Request, ToolCall, ToolResult, Turn
+
+TEXTUAL = frozenset(
+    {"application/json", "application/xml", "application/yaml", "application/x-yaml"}
+)
+"""Media types that are text though they do not say so."""
 
 OPENING = "Begin."
 """What a model is told that was given nothing: providers want at least one message."""
@@ -36,7 +43,7 @@ def messages_of(request: Request) -> list[ModelMessage]:
     last = len(request.messages) - 1
     for place, message in enumerate(request.messages):
         own = _is_own(message, request) and place > 0 and (place < last or bool(request.turns))
-        _add(history, TextPart(message.readable) if own else UserPromptPart(message.readable))
+        _add(history, TextPart(message.readable) if own else _prompt_of(message, request.files))
     if not history:
         _add(history, UserPromptPart(OPENING))
     for turn in request.turns:
@@ -47,6 +54,25 @@ def messages_of(request: Request) -> list[ModelMessage]:
         if turn.reply:
             _add(history, UserPromptPart(turn.reply))
     return history
+
+
+def _prompt_of(message: Message, files: Mapping[str, bytes]) -> UserPromptPart:
+    """What others said: text, and the files that came with it."""
+    if isinstance(message.content, str) or not any(part.attachment for part in message.content):
+        return UserPromptPart(message.readable)
+    return UserPromptPart([_content_of(part, files) for part in message.content])
+
+
+def _content_of(part: Part, files: Mapping[str, bytes]) -> str | BinaryContent:
+    if not part.attachment:
+        return part.text
+    content, kind = files[part.attachment], part.media_type
+    if kind.startswith("image/") or kind == "application/pdf":
+        return BinaryContent(content, media_type=kind, identifier=part.name or None)
+    if kind.startswith("text/") or kind in TEXTUAL:
+        return f"{part.name or 'attachment'}:\n\n{content.decode('utf-8', 'replace')}"
+    what = f"the attachment {part.name or part.attachment[:12]!r} is {kind}, which no model reads"
+    raise Failure(what, "attach an image, a PDF or a text", lasting=True)
 
 
 def _is_own(message: Message, request: Request) -> bool:

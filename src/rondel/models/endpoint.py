@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from ipaddress import ip_address
+from typing import Any
 from urllib.parse import urlsplit
 
+from rondel.graph.secrets import looks_secret
 from rondel.models.params import Params
 from rondel.models.real import RealProvider
 from rondel.models.redaction import Redaction, public_url, secrets_in_url
@@ -37,7 +40,20 @@ class Endpoint:
     def redaction(self) -> Redaction:
         """What hides the key and everything else that may be secret."""
         headers = (value.get_secret_value() for value in self.params.extra_headers.values())
-        return Redaction([self.key or "", *secrets_in_url(self.address), *headers])
+        named = _named_like_secrets({**(self.params.model_extra or {}), **self.params.extra_body})
+        return Redaction([self.key or "", *secrets_in_url(self.address), *headers, *named])
+
+
+def _named_like_secrets(value: Any, name: str = "") -> Iterator[str]:
+    """The texts in parameters whose names say that they are secret."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _named_like_secrets(item, str(key))
+    elif isinstance(value, list):
+        for item in value:
+            yield from _named_like_secrets(item, name)
+    elif isinstance(value, str) and looks_secret(name):
+        yield value
 
 
 def host_of(url: str) -> str:

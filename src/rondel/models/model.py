@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, SecretStr
 
-from rondel.engine.message import Message
+from rondel.engine.message import Message, Part
 from rondel.engine.protocols import Usage
 
 
@@ -79,7 +79,8 @@ class Request:
     the answer starts over, so that what came before it is void. A call that is made again, after
     a crash or for a retry, has the same `idempotency_key`; another call has another. `turns` are
     the exchanges that followed `messages`. `schema` is the JSON Schema that the answer should
-    have; models that cannot be told so ignore it.
+    have; models that cannot be told so ignore it. `files` is the content of the attachments in
+    `messages`, for a model that reads them.
     """
 
     node_id: str
@@ -93,6 +94,7 @@ class Request:
     address: str = ""
     emit: Callable[[str], None] = _unheard
     schema: dict[str, Any] | None = None
+    files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     tools: Sequence[ToolSpec] = ()
     turns: Sequence[Turn] = ()
 
@@ -114,6 +116,12 @@ class Answer:
     def turn(self, results: Sequence[ToolResult] = (), reply: str = "") -> Turn:
         """This answer as a past turn of the next request."""
         return Turn(self.content, self.calls, results, reply, self.record)
+
+
+class Files(Protocol):
+    """Where the content of attachments is."""
+
+    async def load(self, part: Part) -> bytes: ...
 
 
 class Model(Protocol):

@@ -156,9 +156,14 @@ def topic_of(*texts: str) -> str:
     return "…"
 
 
+def is_reviewer(role: str) -> bool:
+    """Whether a role is that of somebody who judges what others write."""
+    return bool(_REVIEWER.search(role))
+
+
 def sentences(rng: Random, role: str, topic: str, number: int, language: Language) -> list[str]:
     """An opening and a few sentences in the manner of `role`."""
-    reviews = bool(_REVIEWER.search(role))
+    reviews = is_reviewer(role)
     opening = (language.review if reviews else language.draft).format(number=number, topic=topic)
     patterns = language.reviewing if reviews else language.drafting
     chosen = rng.sample(patterns, rng.randint(3, 5))

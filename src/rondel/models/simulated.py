@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from math import cos, pi
 from random import Random
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -12,15 +14,22 @@ from rondel.engine.registry import Registry
 from rondel.graph.promises import NO_KEYS, Calls, Promise
 from rondel.models.model import Answer, ProviderConfig, Request
 from rondel.models.prices import SIMULATED, usd
-from rondel.models.prose import language_of, sentences, topic_of
+from rondel.models.prose import Language, language_of, sentences, topic_of
+from rondel.models.sampling import Sampler
 from rondel.models.tokens import count_input, count_tokens
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+MOODS = (0.4, 1.0)
+"""How good a structured answer may be where no score says so."""
+
 CallNumber = Annotated[int, Field(strict=True, ge=1)]
 
 
 class ScoreConfig(BaseModel):
-    """How the score goes from call to call: up by `step`, until it stalls, but for one drop."""
+    """How the score goes from call to call.
+
+    By `step`, up or down, until it stalls; up and down by `swing` every `period` calls; one drop.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -30,11 +39,20 @@ class ScoreConfig(BaseModel):
     stall_after: CallNumber | None = None
     drop_at: CallNumber | None = None
     drop: Annotated[Number, Field(gt=0)] = 20
+    swing: Annotated[Number, Field(ge=0)] = 0
+    period: Annotated[int, Field(strict=True, ge=2)] = 2
+
+    @property
+    def scale(self) -> int:
+        """What the best score is: 100, or 10 where nothing goes beyond that."""
+        return 10 if max(self.start + self.swing, self.step * 10) <= 10 else 100
 
     def at(self, call: int, rng: Random) -> int | float:
         """The score of the node's call of that number, from 1; within 0 and 100."""
         gains = min(call, self.stall_after or call) - 1
         score = self.start + self.step * gains
+        if self.swing:
+            score += self.swing * cos(2 * pi * (call - 1) / self.period)
         if call == self.drop_at:
             score -= self.drop
         if self.noise:
@@ -74,12 +92,29 @@ class SimulatedModel:
         rng = Random(f"{self._seed}\n{request.node_id}\n{request.system}\n{call}")  # noqa: S311
         language = language_of(request.text, request.system)
         topic = topic_of(request.text, request.system)
+        if request.schema is not None:
+            return self._structured(request, request.schema, rng, topic, language)
         lines = sentences(rng, request.system, topic, call, language)
         data = {}
         if self._score:
             data["score"] = score = self._score.at(call, rng)
             lines.append(language.score.format(score=score))
         content = self._streamed(lines, language.join, request)
+        return Answer(content, data, self._usage(request, content))
+
+    def _structured(
+        self, request: Request, schema: dict[str, Any], rng: Random, topic: str, language: Language
+    ) -> Answer:
+        """An answer that is one JSON object of that schema."""
+        call = request.index + 1
+        score = self._score.at(call, rng) if self._score else None
+        mood = rng.uniform(*MOODS) if not self._score else (score or 0) / self._score.scale
+
+        def sentence() -> str:
+            return rng.choice(sentences(rng, request.system, topic, call, language)[1:])
+
+        data = Sampler(schema, rng, min(mood, 1.0), sentence, score).filled()
+        content = self._streamed([json.dumps(data, ensure_ascii=False)], "", request)
         return Answer(content, data, self._usage(request, content))
 
     def _streamed(self, lines: list[str], join: str, request: Request) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from rondel.models.model import Request
 
@@ -18,6 +19,14 @@ def count_tokens(text: str) -> int:
 
 def count_input(request: Request) -> int:
     """The tokens of all that the model is told."""
+    said = (message.readable for message in request.messages)
     return count_tokens(request.system) + sum(
-        count_tokens(message.readable) for message in request.messages
+        count_tokens(text) for text in (*said, *_in_turns(request))
     )
+
+
+def _in_turns(request: Request) -> Iterator[str]:
+    for turn in request.turns:
+        yield turn.content
+        yield from (result.content for result in turn.results)
+        yield turn.reply

@@ -6,6 +6,7 @@ from rondel.engine.registry import Registry
 from rondel.nodes import (
     agent,
     debate,
+    fact_check,
     function,
     human,
     literal,
@@ -14,6 +15,7 @@ from rondel.nodes import (
     loop_timer,
     memory,
     passthrough,
+    python,
     subgraph,
     vote,
 )
@@ -23,6 +25,7 @@ def register_builtins(registry: Registry) -> None:
     """Add every built-in node type."""
     agent.register(registry)
     debate.register(registry)
+    fact_check.register(registry)
     function.register(registry)
     human.register(registry)
     literal.register(registry)
@@ -31,5 +34,6 @@ def register_builtins(registry: Registry) -> None:
     loop_timer.register(registry)
     memory.register(registry)
     passthrough.register(registry)
+    python.register(registry)
     subgraph.register(registry)
     vote.register(registry)

@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import (
     ConfigDict,
+    Field,
     SkipValidation,
     create_model,
     field_validator,
@@ -17,10 +18,14 @@ from rondel.engine.protocols import Context, Emit
 from rondel.engine.registry import Registry
 from rondel.errors import CallError
 from rondel.graph.names import Names
+from rondel.graph.promises import Promise
 from rondel.models.model import ProviderConfig, Request
 from rondel.models.prices import SIMULATED
 from rondel.models.real import REAL_PROVIDERS
-from rondel.nodes.asking import Asker, InputMode, output_limit
+from rondel.nodes.agent_promise import promise_of_agent
+from rondel.nodes.asking import MAX_TOOL_CALLS, Asker, InputMode, output_limit
+from rondel.nodes.structured import AnswerSchema, checked_schema
+from rondel.nodes.tools import Entry, Toolbox, entry_type
 
 
 class AgentConfig(ProviderConfig):
@@ -37,6 +42,13 @@ class AgentConfig(ProviderConfig):
     provider: str = "simulated"
     role: str = ""
     input_mode: InputMode = "messages"
+    output_schema: dict[str, Any] | None = Field(
+        None, description="The JSON Schema of the answer, an object; it becomes data."
+    )
+    tools: list[Entry] = Field(
+        [], description="What the model may call: names of Python functions, MCP servers."
+    )
+    max_tool_calls: Annotated[int, Field(strict=True, ge=1)] = MAX_TOOL_CALLS
 
     @property
     def options(self) -> ProviderConfig:
@@ -46,6 +58,12 @@ class AgentConfig(ProviderConfig):
         given = {name: getattr(self, name) for name in self.model_fields_set - ours}
         config: ProviderConfig = model.model_validate(given, context={"registry": self.registry})
         return config
+
+    def promise(self) -> Promise:
+        """One answer, in so many calls at most."""
+        return promise_of_agent(
+            self.options, self.output_schema, self.max_tool_calls if self.tools else 0
+        )
 
     def with_provider(self, provider: str, **options: Any) -> Self:
         """The same agent on another provider; options that one does not know are left out."""
@@ -65,6 +83,11 @@ class AgentConfig(ProviderConfig):
         if provider not in known:
             raise ValueError(f"there is no provider {provider!r}; {known.hint(provider)}")
         return provider
+
+    @field_validator("output_schema")
+    @classmethod
+    def _is_a_schema(cls, schema: dict[str, Any] | None) -> dict[str, Any] | None:
+        return None if schema is None else checked_schema(schema)
 
     @model_validator(mode="after")
     def _options_are_right(self) -> Self:
@@ -90,8 +113,9 @@ class AgentProcessor:
             round=ctx.round,
             address=ctx.address,
         )
-        answer = await self._asker.ask(ctx, request, ctx.node_id)
-        return Emit((Message(answer.content, answer.data),), index + 1)
+        heard = await self._asker.hear(ctx, request, ctx.node_id)
+        answer = heard.answer
+        return Emit((Message(answer.content, answer.data),), index + heard.calls)
 
 
 def asker_of(config: AgentConfig, registry: Registry) -> Asker:
@@ -102,12 +126,16 @@ def asker_of(config: AgentConfig, registry: Registry) -> Asker:
             f"the provider {config.provider!r} is not part of this version, which has {available}; "
             "run with --provider simulated, or set another provider in the graph"
         )
+    uses_tools = config.tools and config.provider != SIMULATED
     return Asker(
         model=registry.build("provider", config.provider, config.options),
         role=config.role,
         input_mode=config.input_mode,
         priced_as=config.name or (SIMULATED if config.provider == SIMULATED else ""),
         max_tokens=output_limit(config.params),
+        schema=None if config.output_schema is None else AnswerSchema(config.output_schema),
+        toolbox=Toolbox(config.tools, registry) if uses_tools else None,
+        max_tool_calls=config.max_tool_calls,
     )
 
 
@@ -117,8 +145,13 @@ def config_for(registry: Registry) -> type[AgentConfig]:
     They are declared for editors and hints only: the provider that is set checks its own, also
     one that is registered later.
     """
+    entries: Any = list[entry_type(registry)]  # type: ignore[misc]
     bound = create_model(
-        "AgentConfig", __base__=AgentConfig, __module__=__name__, **_declared(registry)
+        "AgentConfig",
+        __base__=AgentConfig,
+        __module__=__name__,
+        tools=(entries, AgentConfig.model_fields["tools"]),
+        **_declared(registry),
     )
     bound.registry = registry
     return bound

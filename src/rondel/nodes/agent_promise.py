@@ -13,15 +13,27 @@ ANY_ANSWER = Promise(routes=False, emits=True, passes=False, calls=Calls(1, None
 """What a model promises of which nothing is known."""
 
 
-def promise_of_agent(options: ProviderConfig, schema: Mapping[str, Any] | None = None) -> Promise:
-    """What an agent on such a model keeps to; a schema may add data and one call to mend it."""
+def promise_of_agent(
+    options: ProviderConfig, schema: Mapping[str, Any] | None, tool_calls: int
+) -> Promise:
+    """What an agent on such a model keeps to.
+
+    Every answer that calls tools is followed by another one; one that does not fit the schema is
+    asked for once more, and one that fits may bring data.
+    """
     promise = options.promise() if isinstance(options, Promising) else ANY_ANSWER
-    if schema is None:
-        return promise
-    most = None if promise.calls.most is None else 2 * promise.calls.most
-    closed = schema.get("additionalProperties") is False
-    keys = frozenset(schema.get("properties") or ()) if closed else None
-    return replace(promise, keys=keys, says=None, calls=replace(promise.calls, most=most))
+    more = tool_calls + (schema is not None)
+    if promise.calls.most is not None and more:
+        calls = replace(promise.calls, most=promise.calls.most + more)
+        promise = replace(promise, calls=calls)
+    return promise if schema is None else replace(promise, keys=_keys(promise, schema), says=None)
+
+
+def _keys(promise: Promise, schema: Mapping[str, Any]) -> frozenset[str] | None:
+    """The keys of what fits the schema; any, unless the schema names them all."""
+    if promise.keys is None or schema.get("additionalProperties") is not False:
+        return None
+    return promise.keys | frozenset(schema.get("properties") or ())
 
 
 def calls_of(panel: Iterable[tuple[Promise, int]]) -> Calls:

@@ -23,9 +23,11 @@ from rondel.engine.protocols import Context, Emit, Verdict
 from rondel.engine.registry import Registry
 from rondel.graph.json_in_text import objects_in
 from rondel.graph.names import Names
+from rondel.graph.promises import Promise
 from rondel.models.model import Answer
 from rondel.nodes import agent
 from rondel.nodes.agent import AgentConfig
+from rondel.nodes.agent_promise import calls_of
 from rondel.nodes.asking import Asker
 from rondel.nodes.consensus import agrees
 from rondel.nodes.debate_prompts import Prompts
@@ -94,6 +96,16 @@ class DebateConfig(BaseModel):
     def speakers(self) -> list[str]:
         """Everyone who speaks, each once."""
         return list(dict.fromkeys(first for first, _ in self.agent_pairs))
+
+    def promise(self) -> Promise:
+        """Every turn of every round, and a judge who may be asked twice after each."""
+        asked = [(self.agents[first].promise(), self.max_rounds) for first, _ in self.agent_pairs]
+        judge = self.consensus.agent
+        if self.exit_condition == "consensus" and judge is not None:
+            config = self.agents[judge] if isinstance(judge, str) else judge
+            asked.append((config.promise(), 2 * self.max_rounds))
+        keys = frozenset({"debate_history", "total_rounds", "exit_reason", "consensus"})
+        return Promise(routes=False, emits=True, keys=keys, passes=False, calls=calls_of(asked))
 
     @model_validator(mode="after")
     def _names_exist(self) -> Self:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit
 from rondel.engine.registry import Registry
+from rondel.graph.promises import Calls, Promise
 from rondel.guards.memory import attempt
 from rondel.journal.store import MemoryEntry
 from rondel.journal.working_memory import WorkingMemory
@@ -26,6 +27,11 @@ class MemoryConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     limit: int = Field(50, strict=True, ge=1, description="The newest that many entries.")
+
+    def promise(self) -> Promise:
+        """It hands its input on, with what is remembered."""
+        keys = frozenset({HISTORY})
+        return Promise(routes=False, emits=True, keys=keys, free_text=False, calls=Calls())
 
 
 class MemoryProcessor:

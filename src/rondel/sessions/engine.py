@@ -6,33 +6,39 @@ import asyncio
 import os
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Self
 from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 
 from rondel.engine import ticks
 from rondel.engine.binding import Binding
+from rondel.engine.message import Part, attached_in
 from rondel.engine.protocols import Middleware
 from rondel.engine.registry import Registry
 from rondel.errors import (
     CallError,
     Disconnected,
+    GraphError,
     JournalError,
     SessionBusy,
     UnknownSession,
     Unstorable,
 )
+from rondel.graph.plan import Plan
+from rondel.graph.secrets import Values
 from rondel.guards.circuit_breaker import circuit_breaker
 from rondel.guards.memory import MemoryGuard, promoted_nodes
+from rondel.journal.attachments import LARGEST, Attachments
 from rondel.journal.codec import decode_value, encode_value
 from rondel.journal.memory import MemoryStore
 from rondel.journal.store import MemoryEntry, Page, SessionRow, Store
 from rondel.journal.working_memory import WorkingMemory, confidence_in
+from rondel.nodes.python import PYTHON
 from rondel.sessions.controls import Answer, AnyControl, to_letter
 from rondel.sessions.drive import Drive, fold
 from rondel.sessions.fork import Fork, plan_fork
-from rondel.sessions.graph import Graph, as_graph
+from rondel.sessions.graph import Graph, Stored, as_graph
 from rondel.sessions.owner import is_gone, new_owner, process_of
 from rondel.sessions.quarantine import Quarantine
 from rondel.sessions.records import Result
@@ -44,6 +50,9 @@ Inputs = str | dict[str, Any] | None
 
 LEASE = 30.0
 """Seconds after which a session is free again whose process does not renew its lease."""
+
+RUNS_PYTHON = "runs_python"
+"""The label of sessions with code in their graph."""
 
 POLL = 0.2
 """Seconds between looks for what other processes wrote."""
@@ -59,14 +68,20 @@ class Engine:
         durability: Durability = "normal",
         registry: Registry | None = None,
         middleware: Sequence[Middleware] = (),
+        allow_python: bool = False,
+        max_attachment: int = LARGEST,
     ) -> None:
         self.store: Store = open_store(db, durability)
+        self.attachments = Attachments(self.store, max_attachment)
+        self._allow_python = allow_python
         self._registry = registry
         self._middleware = tuple(middleware)
         self._owner = new_owner()
         self._driven: dict[str, Session] = {}
         self._handles: WeakValueDictionary[str, Session] = WeakValueDictionary()
-        self._python_graphs: dict[str, Graph] = {}
+        self._handed_over: dict[str, Graph] = {}
+        """Graphs of which the store does not keep all, by session."""
+        self._secrets: dict[str, Mapping[str, Values]] = {}
         self._bindings: WeakKeyDictionary[Graph, Binding] = WeakKeyDictionary()
         self._poller: asyncio.Task[None] | None = None
         self._closed = False
@@ -86,13 +101,15 @@ class Engine:
         given = as_inputs(inputs)
         graph = as_graph(graph)
         self.bind(graph)
+        self.attachments.demand(attached_in(given))
+        stored = graph.stored
         row = SessionRow(
             id=_new_id(),
             graph_id=graph.id,
-            document=graph.document,
-            includes=graph.includes,
+            document=stored.document,
+            includes=stored.includes,
             inputs=given,
-            labels={"python": True} if graph.is_python else {},
+            labels=_labels(graph),
         )
         return await self._begin(row, graph)
 
@@ -111,11 +128,15 @@ class Engine:
         return session
 
     async def resume(self, id: str, graph: Graph | None = None) -> Session:
-        """Go on with a session; one whose graph was written in Python needs that graph again."""
+        """Go on with a session.
+
+        One whose graph was written in Python needs that graph again, and so does one whose keys
+        stand in its file and not in the environment.
+        """
         session = self.get(id)
         if graph is not None:
             session.use(graph)
-            self._python_graphs[id] = graph
+            self._handed_over[id] = session.graph
         await session.resume()
         return session
 
@@ -161,13 +182,15 @@ class Engine:
     ) -> Session:
         """A new session that shares another's past up to an address; it goes on if `run`."""
         fork = plan_fork(session, at, changes)
+        if run:
+            self.bind(fork.graph)
         row = SessionRow(
             id=_new_id(),
             graph_id=session.row.graph_id,
-            document=fork.graph.document,
+            document=fork.graph.stored.document,
             includes=session.row.includes,
             inputs=fork.inputs,
-            labels=session.row.labels,
+            labels={**session.row.labels, **_labels(fork.graph)},
             parent=session.id if fork.length else None,
             parent_length=fork.length,
         )
@@ -177,6 +200,19 @@ class Engine:
         if fork.answer is not None:
             await child.answer(fork.answer)
         return child
+
+    async def attach(
+        self,
+        source: str | os.PathLike[str] | bytes,
+        media_type: str | None = None,
+        name: str | None = None,
+    ) -> Part:
+        """Keep a file, or bytes, for messages: start a session with it among its `attachments`."""
+        return await self.attachments.add(source, media_type, name)
+
+    async def load(self, part: Part) -> bytes:
+        """The content of an attachment."""
+        return await self.attachments.load(part)
 
     async def promote(
         self, id: str, address: str, confidence: float | None = None
@@ -214,16 +250,19 @@ class Engine:
         plan = graph.plan()
         bound = self._bindings.get(graph)
         if bound is None or bound.plan is not plan:
+            self._demand_allowed(plan)
             memory = WorkingMemory(self.store, plan.spec.memory)
             guard = MemoryGuard(promoted_nodes(plan), memory)
-            serving = (self._registry or graph.registry).serving(memory=memory)
+            serving = (self._registry or graph.registry).serving(
+                memory=memory, attachments=self.attachments
+            )
             bound = graph.bind(serving, (guard, *self._middleware))
             self._bindings[graph] = bound
         return bound
 
     def graph_of(self, row: SessionRow) -> Graph:
         """The copy of its graph that a session keeps."""
-        known = self._python_graphs.get(row.id)
+        known = self._handed_over.get(row.id)
         if known is not None:
             return known
         if row.labels.get("python"):
@@ -231,11 +270,21 @@ class Engine:
                 f"session {row.id} runs a graph written in Python; hand it over again: "
                 "engine.resume(id, graph)"
             )
-        return Graph.from_document(row.document, includes=row.includes, registry=self._registry)
+        stored = Stored(row.document, row.includes, self._secrets.get(row.id, {}))
+        try:
+            return Graph.from_stored(stored, registry=self._registry)
+        except GraphError as error:
+            if not (missing := self._missing_secrets(row)):
+                raise
+            names = " and ".join(missing)
+            raise CallError(
+                f"session {row.id} needs {names}, which is never stored: set it in the "
+                "environment, or hand over the graph's file again"
+            ) from error
 
     def outline_of(self, row: SessionRow) -> Graph:
         """The structure of a session's graph: enough to read the session, not to run it."""
-        known = self._python_graphs.get(row.id)
+        known = self._handed_over.get(row.id)
         if known is not None:
             return known
         return Graph.outline(row.document, row.includes, registry=self._registry)
@@ -289,19 +338,44 @@ class Engine:
     # Inside
 
     def _is_abandoned(self, row: SessionRow) -> bool:
-        if row.id in self._driven or (row.labels.get("python") and not self._knows(row)):
+        if row.id in self._driven or not self._can_run(row):
             return False
         return not self.is_driven_elsewhere(row.id)
 
-    def _knows(self, row: SessionRow) -> bool:
-        return row.id in self._python_graphs
+    def _can_run(self, row: SessionRow) -> bool:
+        """Whether all is here that the store does not keep."""
+        if row.labels.get(RUNS_PYTHON) and not self._allow_python:
+            return False
+        if row.id in self._handed_over:
+            return True
+        return not row.labels.get("python") and not self._missing_secrets(row)
+
+    def _missing_secrets(self, row: SessionRow) -> list[str]:
+        names = row.labels.get("secrets", ())
+        known = {name for values in self._secrets.get(row.id, {}).values() for name in values}
+        return [name for name in names if name not in known and name not in os.environ]
+
+    def _demand_allowed(self, plan: Plan) -> None:
+        """Code in a graph runs only where somebody has said that it may."""
+        for node in plan.nodes:
+            if node.spec.type == PYTHON and not self._allow_python:
+                raise CallError(
+                    f"node {node.id!r} runs Python code, which is off; if you trust the graph, "
+                    "allow it: --allow-python, or Engine(allow_python=True)"
+                )
+
+    def _keep(self, id: str, graph: Graph) -> None:
+        """Remember what the store does not keep of a session's graph."""
+        if graph.is_python:
+            self._handed_over[id] = graph
+        if graph.stored.secrets:
+            self._secrets[id] = graph.stored.secrets
 
     async def _begin(self, row: SessionRow, graph: Graph) -> Session:
         created = self.store.create(row, self._owner, LEASE)
         if created is not None:
             await created
-        if graph.is_python:
-            self._python_graphs[row.id] = graph
+        self._keep(row.id, graph)
         session = Session(row.id, self, graph)
         self._handles[row.id] = session
         if row.parent is None:
@@ -322,6 +396,7 @@ class Engine:
         created = self.store.create(row)
         if created is not None:
             await created
+        self._keep(row.id, fork.graph)
         session = self._handles[row.id] = Session(row.id, self, fork.graph)
         if row.parent is not None:
             await self._mark_fork(row.id, row.parent)
@@ -355,11 +430,13 @@ class Engine:
             await session.notice(letters=session.id in letters)
 
 
-def run(graph: Graph | str | os.PathLike[str], inputs: Inputs = None) -> Result:
+def run(
+    graph: Graph | str | os.PathLike[str], inputs: Inputs = None, *, allow_python: bool = False
+) -> Result:
     """Run a graph in memory and wait for its result: the blocking one-liner."""
 
     async def main() -> Result:
-        async with Engine(db=None) as engine:
+        async with Engine(db=None, allow_python=allow_python) as engine:
             return await engine.run(graph, inputs)
 
     try:
@@ -383,6 +460,18 @@ def as_inputs(inputs: Inputs) -> dict[str, Any]:
         return own
     name = type(inputs).__name__
     raise CallError(f"inputs must be a text or a JSON object, not {name}")
+
+
+def _labels(graph: Graph) -> dict[str, Any]:
+    """What it takes to go on with a session of the graph, as its row says it."""
+    labels: dict[str, Any] = {}
+    if graph.is_python:
+        labels["python"] = True
+    if any(node.spec.type == PYTHON for node in graph.plan().nodes):
+        labels[RUNS_PYTHON] = True
+    if names := graph.stored.names:
+        labels["secrets"] = names
+    return labels
 
 
 def _surest(given: Sequence[float | None]) -> float | None:

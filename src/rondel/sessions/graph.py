@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar, overload
 
 from pydantic import BaseModel, ValidationError
@@ -16,8 +16,9 @@ from rondel.engine.protocols import Middleware, Processor
 from rondel.engine.registry import Registry
 from rondel.errors import CallError, GraphError, Problem
 from rondel.graph.compile import compile_graph
-from rondel.graph.load import Loaded, from_document, load, loads
+from rondel.graph.load import Loaded, Translate, from_document, load, loads
 from rondel.graph.plan import Plan
+from rondel.graph.secrets import Values, seal, unseal
 from rondel.graph.spec import EdgeSpec, GraphSpec, NodeSpec
 from rondel.graph.vocabulary import Vocabulary
 from rondel.nodes.function import FunctionProcessor
@@ -26,6 +27,23 @@ from rondel.sessions.registry import default_registry
 FUNCTION = "function"
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A graph as a session keeps it, and the secrets in it, which nobody keeps.
+
+    `secrets` are by the file they are in; the graph's own are under no name.
+    """
+
+    document: dict[str, Any]
+    includes: dict[str, Any]
+    secrets: Mapping[str, Values]
+
+    @property
+    def names(self) -> list[str]:
+        """The variables that stand for the secrets."""
+        return sorted({name for values in self.secrets.values() for name in values})
 
 
 class Graph:
@@ -53,6 +71,7 @@ class Graph:
         self._included: dict[str, Any] | None = None
         self._loaded: Loaded | None = None
         self._plan: Plan | None = None
+        self._stored: Stored | None = None
 
     def __repr__(self) -> str:
         return f"<Graph {self.id}>"
@@ -60,16 +79,32 @@ class Graph:
     # Files
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, registry: Registry | None = None) -> Graph:
-        """The graph of a YAML or JSON file; raises GraphError with all that is wrong."""
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        compat: str | None = None,
+        registry: Registry | None = None,
+    ) -> Graph:
+        """The graph of a YAML or JSON file; raises GraphError with all that is wrong.
+
+        `compat` names the system whose format it is in: chatdev or council.
+        """
         known = registry or default_registry()
-        return cls._from_loaded(load(path, known), known)
+        return cls._from_loaded(load(path, known, translate=_translate(compat)), known)
 
     @classmethod
-    def loads(cls, text: str, *, file: str = "", registry: Registry | None = None) -> Graph:
+    def loads(
+        cls,
+        text: str,
+        *,
+        file: str = "",
+        compat: str | None = None,
+        registry: Registry | None = None,
+    ) -> Graph:
         """The graph of a YAML or JSON text."""
         known = registry or default_registry()
-        return cls._from_loaded(loads(text, known, file), known)
+        return cls._from_loaded(loads(text, known, file, translate=_translate(compat)), known)
 
     @classmethod
     def from_document(
@@ -206,6 +241,29 @@ class Graph:
         return dict(self._load().includes)
 
     @property
+    def stored(self) -> Stored:
+        """What a session keeps of the graph: all but its secrets."""
+        if self._stored is None:
+            sealed = seal(self._document)
+            secrets = {"": sealed.secrets} if sealed.secrets else {}
+            known = dict(sealed.secrets)
+            includes = {}
+            for file, document in self.includes.items():
+                inner = seal(document, known)
+                includes[file] = inner.document
+                if inner.secrets:
+                    secrets[file] = inner.secrets
+                    known |= inner.secrets
+            self._stored = Stored(sealed.document, includes, secrets)
+        return self._stored
+
+    @classmethod
+    def from_stored(cls, stored: Stored, *, registry: Registry | None = None) -> Graph:
+        """The graph that a session keeps, with its secrets as far as they are known."""
+        document, includes = _unsealed(stored)
+        return cls.from_document(document, includes=includes, registry=registry)
+
+    @property
     def is_python(self) -> bool:
         """Whether parts of it are Python functions, which no document can hold."""
         return bool(self._processors or self._conditions)
@@ -220,6 +278,11 @@ class Graph:
     def has_structure_of(self, document: dict[str, Any]) -> bool:
         """Whether a document differs from this graph's at most in its nodes' config."""
         return _structure(document) == _structure(self._document)
+
+    def with_stored(self, document: dict[str, Any], includes: dict[str, Any]) -> Graph:
+        """This graph's functions and secrets under the document that a session keeps."""
+        stored = Stored(document, includes, self.stored.secrets)
+        return self.with_document(*_unsealed(stored))
 
     def with_document(self, document: dict[str, Any], includes: Mapping[str, Any]) -> Graph:
         """This graph's functions under another document of the same structure."""
@@ -269,6 +332,7 @@ class Graph:
     def _changed(self) -> None:
         self._loaded = None
         self._plan = None
+        self._stored = None
 
     def _load(self) -> Loaded:
         if self._loaded is None:
@@ -329,6 +393,23 @@ class _Authored:
         return model
 
 
+def _unsealed(stored: Stored) -> tuple[dict[str, Any], dict[str, Any]]:
+    secrets = stored.secrets
+    includes = {
+        file: unseal(document, secrets.get(file, {})) for file, document in stored.includes.items()
+    }
+    return unseal(stored.document, secrets.get("", {})), includes
+
+
+def _translate(compat: str | None) -> Translate | None:
+    """What translates the format of another system; read only when it is needed."""
+    if compat is None:
+        return None
+    from rondel.formats import translator
+
+    return translator(compat)
+
+
 def _enveloped(loaded: Loaded) -> dict[str, Any]:
     """The document; that of a file without `graph:` gets one, with the id it was given."""
     document: dict[str, Any] = loaded.document
@@ -340,10 +421,10 @@ def _enveloped(loaded: Loaded) -> dict[str, Any]:
 
 
 class _Lenient(dict[str, str]):
-    """The environment, in which what is not set is empty."""
+    """The environment, in which what is not set is an address, which will do as any text too."""
 
     def get(self, name: str, default: Any = None) -> Any:  # noqa: ARG002
-        return super().get(name, "")
+        return super().get(name, "http://unset")
 
 
 def _structure(document: dict[str, Any]) -> dict[str, Any]:

@@ -268,14 +268,17 @@ class Session:
             await durable
 
     def use(self, graph: Graph) -> None:
-        """Take a graph written in Python over again; one of another structure is refused."""
+        """Take over again what the store does not keep: a graph's functions and its keys.
+
+        A graph of another structure is refused.
+        """
         row = self.row
         if not graph.has_structure_of(row.document):
             raise CallError(
                 f"this graph is not the one of session {self.id}: its structure differs"
             )
-        same = graph.document == row.document
-        self._graph = graph if same else graph.with_document(row.document, row.includes)
+        same = graph.stored.document == row.document and graph.stored.includes == row.includes
+        self._graph = graph if same else graph.with_stored(row.document, row.includes)
         self._plan = None
 
     # The engine's side
@@ -315,8 +318,8 @@ class Session:
 
     def _open(self) -> Drive:
         if self._drive is None:
-            self._engine.take(self)
             binding = self._engine.bind(self.graph)
+            self._engine.take(self)
             try:
                 self._drive = self._engine.drive(self.id, binding, self._bell, self._watchers)
             except BaseException:
@@ -387,7 +390,7 @@ class Session:
             return self._resting
         row = self.row
         if self._resting is None or self._resting.length != row.length:
-            core, length, _ = fold(self._engine.store, self.id, self.plan)
+            core, length = fold(self._engine.store, self.id, self.plan)
             self._resting = replace(Rest.of(self.id, core), length=length)
         return self._resting
 

@@ -1,4 +1,4 @@
-"""Dynamic edges run their target over the parts of a message, in order, a bounded number at once."""
+"""Dynamic edges run their target over the parts of a message, in order, so many at once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import rondel
 from rondel import Context, Engine, Graph, Message
 from rondel.engine.protocols import Usage
 from rondel.errors import GraphError
-from tests.unit.sessions.playing import limited
+from tests.unit.sessions.playing import limited, until
 
 REGEX = {"type": "regex", "config": {"pattern": r"^- (.*)$"}}
 
@@ -128,7 +128,9 @@ graph:
           - {content: three, usage: {input_tokens: 5, output_tokens: 6}}
     - {id: Out, type: passthrough, config: {only_last_message: false}}
   edges:
-    - {from: Source, to: Worker, dynamic: {type: map, split: {type: regex, config: {pattern: "- (.*)"}}}}
+    - from: Source
+      to: Worker
+      dynamic: {type: map, split: {type: regex, config: {pattern: "- (.*)"}}}
     - {from: Worker, to: Out}
 """)
 
@@ -177,8 +179,7 @@ def test_runs_that_are_done_are_not_done_again_after_a_crash(tmp_path: Path) -> 
         nonlocal stuck
         async with Engine(db=tmp_path / "s.db") as engine:
             session = await engine.start(graph)
-            while len(session.ledger()) < 2:
-                await asyncio.sleep(0.01)
+            await until(lambda: len(session.ledger()) == 2)
         stuck = False
         async with Engine(db=tmp_path / "s.db") as engine:
             session = await engine.resume(session.id, graph)

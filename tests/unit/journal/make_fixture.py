@@ -9,6 +9,7 @@ import json
 import sqlite3
 import sys
 import tempfile
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ MANY = 70
 
 
 def fill(path: Path) -> None:
-    """A journal with a session, a fork, a letter, snapshots and working memory."""
+    """A journal with a session, a fork, a letter, snapshots, working memory and attachments."""
     store = SqliteStore(path)
     store.create(
         SessionRow(
@@ -88,6 +89,9 @@ def fill(path: Path) -> None:
             MemoryEntry(group, session, "Writer", 1, "Writer", [{"text": "x"}], {}, None, 121.5),
         ]
         store.remember(Promotion(group, session, "Writer", entries), 0.0, 50)
+    for session, content in (("parent", b"\x89PNG"), ("fork", "一首诗".encode())):
+        store.hold(content, 4_000_000_000.0)
+        store.refer(session, [sha256(content).hexdigest()])
     store.close()
 
 
@@ -103,6 +107,9 @@ def contents(path: Path) -> dict[str, Any]:
             "letters": [letter.control.decode() for letter in store.letters(row.id)],
             "snapshot": snapshot and [snapshot[0], snapshot[1].decode()],
         }
+        if attached := store.attachments(row.id):
+            kept = {digest: (store.attachment(digest) or b"").hex() for digest in attached}
+            found[row.id]["attachments"] = kept
     for known in store.groups():
         entries = store.recall(known.group, 0.0, 50)
         key = f"{'own' if known.group.own else 'named'} group {known.group.name}"

@@ -80,6 +80,10 @@ def scores(calls: int, **config: Any) -> list[Any]:
         ({"drop_at": 3}, [60, 70, 60, 90, 100, 100]),
         ({"drop_at": 2, "drop": 100}, [60, 0, 80, 90, 100, 100]),
         ({"start": 5, "step": -3}, [5, 2, 0, 0, 0, 0]),
+        ({"start": 90, "step": -10}, [90, 80, 70, 60, 50, 40]),
+        ({"step": 0, "swing": 10}, [70, 50, 70, 50, 70, 50]),
+        ({"step": 0, "swing": 10, "period": 4}, [70, 60, 50, 60, 70, 60]),
+        ({"step": 5, "swing": 5, "stall_after": 3}, [65, 60, 75, 65, 75, 65]),
     ],
 )
 def test_the_score_goes_as_configured(config: dict[str, Any], expected: list[float]) -> None:
@@ -118,7 +122,13 @@ def test_the_stream_adds_up_to_the_content() -> None:
 
 @pytest.mark.parametrize(
     "config",
-    [{"seed": 1.5}, {"score": {"noise": -1}}, {"score": {"stall_after": 0}}, {"scores": {}}],
+    [
+        {"seed": 1.5},
+        {"score": {"noise": -1}},
+        {"score": {"stall_after": 0}},
+        {"scores": {}},
+        {"score": {"period": 1}},
+    ],
 )
 def test_wrong_options_are_refused(config: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):

@@ -1,3 +1,5 @@
+"""An agent tells its model what it sees, and emits what the model says."""
+
 from __future__ import annotations
 
 import asyncio
@@ -186,3 +188,20 @@ def test_the_schema_knows_the_options_of_every_provider() -> None:
     assert {"provider", "role", "name", "seed", "score", "answers", "rules"} <= {
         *schema["properties"]
     }
+
+
+REMEMBERED = [{"content": "Paris was dry.", "node_id": "A"}, {"content": [{"text": "Rome"}]}, "x"]
+
+
+def test_the_model_is_told_what_is_remembered_before_all_else() -> None:
+    message = Message("new", {"history_context": REMEMBERED}, "user", "Memory")
+    told = Message("What is remembered:\n- Paris was dry.\n- Rome\n- x", role="user")
+    assert asked(FakeContext([message])).messages == [told, message]
+    prompt = asked(FakeContext([message]), input_mode="prompt").messages
+    assert prompt == [told, Message("new", role="user")]
+
+
+@pytest.mark.parametrize("history", [[], None, "text", {}])
+def test_nothing_is_told_of_an_empty_memory(history: Any) -> None:
+    message = Message("new", {"history_context": history}, "user", "Memory")
+    assert asked(FakeContext([message])).messages == [message]

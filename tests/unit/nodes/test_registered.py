@@ -6,14 +6,16 @@ from rondel.engine.protocols import Processor, Router
 from tests.unit.nodes.running import registry_with
 
 TYPES = (
-    *("agent", "debate", "function", "human", "literal"),
-    *("loop", "loop_counter", "loop_timer", "memory", "passthrough", "vote"),
+    *("agent", "debate", "fact_check", "function", "human", "literal"),
+    *("loop", "loop_counter", "loop_timer", "memory", "passthrough", "python", "vote"),
 )
 CONFIGS = {
     "literal": {"content": "hello"},
     "function": {"name": "f"},
     "debate": {"agents": {"A": {}, "B": {}}, "agent_pairs": [["A", "B"]]},
+    "fact_check": {"agent": {}},
     "vote": {"agents": {"A": {}}},
+    "python": {"code": "print(1)"},
 }
 
 
@@ -30,7 +32,7 @@ def test_a_node_type_has_a_frozen_config_a_schema_and_a_processor(type: str) -> 
     assert model.model_config["frozen"]
     assert model.model_json_schema()["additionalProperties"] is False
     assert isinstance(processor, Processor)
-    assert isinstance(processor, Router) is (type in ("loop", "vote"))
+    assert isinstance(processor, Router) is (type in ("fact_check", "loop", "vote"))
 
 
 @pytest.mark.parametrize("type", TYPES)

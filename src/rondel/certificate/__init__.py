@@ -1,0 +1,19 @@
+"""What is known of a graph before it runs: its certificate, its lints, and its drawing."""
+
+from rondel.certificate.bounds import CONTRACT, DEFAULT, Bound
+from rondel.certificate.certificate import Certificate, LoopCertificate, certify
+from rondel.certificate.cost import Cost
+from rondel.certificate.lints import lints_of
+from rondel.certificate.scene import Lint
+
+__all__ = [
+    "CONTRACT",
+    "DEFAULT",
+    "Bound",
+    "Certificate",
+    "Cost",
+    "Lint",
+    "LoopCertificate",
+    "certify",
+    "lints_of",
+]

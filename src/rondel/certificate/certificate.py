@@ -1,0 +1,148 @@
+"""The certificate: the most that every loop and the whole graph can take, proven before the run."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from rondel.certificate.bounds import CONTRACT, DEFAULT, Bound, bound_of
+from rondel.certificate.cost import NOTHING, Cost
+from rondel.certificate.forest import Body, Forest, cap_of, contract_of, forest_of
+from rondel.certificate.promised import promises_of
+from rondel.certificate.proof import Prover
+from rondel.certificate.reckoning import Reckoning, reckoning_of
+from rondel.graph.plan import Plan
+
+Parents = Counter[str | None]
+"""By the head of the loop around it: how often something is entered."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoopCertificate:
+    """One loop as entered at one head: its bound per entry, and its worst case over the run."""
+
+    head: str
+    nodes: tuple[str, ...]
+    parent: str | None
+    bound: Bound
+    rounds: int
+    """Of all its entries together."""
+    cost: Cost
+    """Of all its entries together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """What no run of a graph exceeds, as long as nobody lets a loop go on at its limit."""
+
+    loops: tuple[LoopCertificate, ...]
+    cost: Cost
+    executions: tuple[int, ...]
+    """By node of the plan: how often it can run."""
+
+
+def certify(plan: Plan) -> Certificate:
+    """The certificate of a compiled graph."""
+    forest = forest_of(plan)
+    promises = promises_of(plan)
+    prover = Prover(plan, promises)
+    bounds = {loop: _bound(plan, loop, prover) for loop in forest.loops}
+    return _Totals(forest, reckoning_of(forest, bounds, promises)).certificate()
+
+
+def _bound(plan: Plan, loop: Body, prover: Prover) -> Bound:
+    if loop.scope is not None:
+        return bound_of(plan, loop, prover)
+    contract = contract_of(plan, loop)
+    declared = contract is not None and contract.max_rounds is not None
+    return Bound(cap_of(plan, loop), CONTRACT if declared else DEFAULT)
+
+
+class _Totals:
+    """The whole run, from the outside in."""
+
+    def __init__(self, forest: Forest, reckoning: Reckoning) -> None:
+        self._plan = forest.plan
+        self._forest = forest
+        self._reckoning = reckoning
+        self._executions = [0] * len(self._plan.nodes)
+        self._parents: dict[int | None, Parents] = defaultdict(Counter)
+        """By the node that a graph is in: how often it is entered, inside which loop."""
+        self._found: dict[tuple[str, str | None, tuple[int, ...]], LoopCertificate] = {}
+
+    def certificate(self) -> Certificate:
+        """All of it."""
+        self._parents[None][None] = 1
+        for graph in self._forest.graphs:
+            self._walk(graph, self._parents[graph[0].owner])
+        root = self._forest.graphs[0][0]
+        return Certificate(
+            tuple(self._found.values()),
+            self._reckoning.costs[root],
+            tuple(self._executions),
+        )
+
+    def _walk(self, graph: list[Body], parents: Parents) -> None:
+        counts: dict[Body, int] = {graph[0]: self._capped(sum(parents.values()))}
+        totals: dict[Body, Cost] = {graph[0]: self._run_cost(graph[0], counts[graph[0]])}
+        for body in graph:
+            rounds = self._capped(counts[body] * self._reckoning.rounds(body))
+            for name, entries in self._shares(body, parents, counts[body]):
+                self._note(body, name, entries, totals[body])
+            for loop in (loop for heads in body.loops for loop in heads):
+                counts[loop] = rounds
+                totals[loop] = self._run_cost(loop, rounds).at_most(totals[body])
+            self._run(body, counts[body], rounds, parents)
+
+    def _run(self, body: Body, entries: int, rounds: int, parents: Parents) -> None:
+        """Count the executions of the nodes directly in a body."""
+        for node in body.nodes if body.scope is None else body.plain:
+            again = entries if node == body.head and self._reckoning.reruns_head(body) else 0
+            count = self._plan.max_steps if body.scope is None else rounds + again
+            self._executions[node] = min(self._executions[node] + count, self._plan.max_steps)
+            if self._plan.nodes[node].inner is None:
+                continue
+            if body.head is not None:
+                self._parents[node][self._plan.nodes[body.head].id] += count
+            else:
+                self._parents[node].update(parents)
+
+    def _shares(self, body: Body, parents: Parents, count: int) -> Iterator[tuple[str | None, int]]:
+        """The loops around a loop, with how often it is entered in each."""
+        if body.head is None or body.around is None:
+            return
+        if body.around.head is not None:
+            yield self._plan.nodes[body.around.head].id, count
+        else:
+            yield from parents.items()
+
+    def _note(self, body: Body, parent: str | None, entries: int, total: Cost) -> None:
+        assert body.head is not None  # noqa: S101
+        bound = self._reckoning.bounds[body]
+        head = self._plan.nodes[body.head].id
+        rounds = self._capped(entries * bound.rounds)
+        cost = self._run_cost(body, entries).at_most(total)
+        key = (head, parent, body.nodes)
+        before = self._found.get(key)
+        if before is None:
+            names = tuple(self._plan.nodes[node].id for node in body.nodes)
+            self._found[key] = LoopCertificate(head, names, parent, bound, rounds, cost)
+            return
+        looser = max(before.bound, bound, key=lambda each: each.rounds)
+        self._found[key] = replace(
+            before,
+            bound=looser,
+            rounds=self._capped(before.rounds + rounds),
+            cost=(before.cost + cost).at_most(self._reckoning.ceiling),
+        )
+
+    def _run_cost(self, body: Body, entries: int) -> Cost:
+        if not entries:
+            return NOTHING
+        total = self._reckoning.costs[body].times(entries)
+        return total.at_most(self._reckoning.ceiling)
+
+    def _capped(self, rounds: int) -> int:
+        """Every round but the last one of the run has a step."""
+        return min(rounds, self._plan.max_steps + 1)

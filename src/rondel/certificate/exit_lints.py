@@ -1,0 +1,124 @@
+"""Lints about the ways into and out of loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rondel.certificate.bounds import DEFAULT
+from rondel.certificate.forest import Body, contract_of
+from rondel.certificate.promised import fires_along, is_contract_way, may_fire
+from rondel.certificate.scene import Lint, Scene
+from rondel.graph.plan import PlanEdge, Scope
+
+
+def no_exit(scene: Scene) -> Iterator[Lint]:
+    """A loop that nothing leaves, without an end node in it."""
+    for body, scope, head in scene.loops:
+        ends = scene.graph_of(head).ends
+        if scope.limit_ways or any(node in scope.item_of for node in ends):
+            continue
+        if any(_can_fire(scene, scene.plan.edges[index]) for index in scope.exits):
+            continue
+        message = f"the loop {scene.name(head)} has no way out, and no end node is in it"
+        hint = "lead an edge out of it, or name one of its nodes in 'end'"
+        problem = scene.places.loop(head, contract_of(scene.plan, body), message, hint)
+        yield Lint("no_exit", problem)
+
+
+def dead_exit(scene: Scene) -> Iterator[Lint]:
+    """An edge out of a loop that neither a message nor a contract takes."""
+    for body, scope, head in scene.loops:
+        for index in scope.exits:
+            edge = scene.plan.edges[index]
+            why = _why_dead(scene, edge, scope)
+            if why and not _taken_further_in(body, index):
+                message = (
+                    f"the exit {scene.edge_name(edge)} of the loop {scene.name(head)} can never "
+                    f"be taken: {why}"
+                )
+                hint = "mend its condition or its label, or remove it"
+                yield Lint("dead_exit", scene.places.edge(index, message, hint))
+
+
+def _why_dead(scene: Scene, edge: PlanEdge, scope: Scope) -> str:
+    if is_contract_way(edge):
+        if edge.spec.label == "goal" and not scope.contract.has_goal:
+            return "only a goal takes an edge labelled goal, and the loop's contract has none"
+        return ""
+    if edge.index in scope.limit_ways:
+        return ""
+    if edge.index in scope.goal_ways and scope.contract.has_goal:
+        return ""
+    if not may_fire(edge):
+        return "no message passes its condition"
+    if scene.never_taken(edge):
+        return f"{edge.spec.source!r} takes other edges whatever it decides"
+    return ""
+
+
+def _taken_further_in(body: Body, index: int) -> bool:
+    """Whether some loop inside takes the edge as its own way out."""
+    work = [loop for heads in body.loops for loop in heads]
+    while work:
+        loop = work.pop()
+        if loop.scope is None or index in loop.scope.ways:
+            return True
+        work.extend(inner for heads in loop.loops for inner in heads)
+    return False
+
+
+def _can_fire(scene: Scene, edge: PlanEdge) -> bool:
+    return may_fire(edge) and not is_contract_way(edge) and not scene.never_taken(edge)
+
+
+def fires_together(scene: Scene) -> Iterator[Lint]:
+    """An edge that stays in a loop and one that leaves it, which fire for the same messages."""
+    for body, _, head in scene.loops:
+        inside = set(body.nodes)
+        for node in body.plain:
+            promise = scene.promises[node]
+            if promise.routes or (promise.guard is not None and promise.guard.silent):
+                continue
+            edges = [edge for edge in scene.out(node) if may_fire(edge)]
+            staying = [edge for edge in edges if edge.target in inside]
+            leaving = [e for e in edges if e.target not in inside and not is_contract_way(e)]
+            pairs = ((stay, leave) for leave in leaving for stay in staying)
+            both = next((pair for pair in pairs if fires_along(*pair)), None)
+            if both is not None:
+                yield _together(scene, head, *both)
+
+
+def _together(scene: Scene, head: int, stay: PlanEdge, leave: PlanEdge) -> Lint:
+    message = (
+        f"whenever {scene.edge_name(stay)} fires, {scene.edge_name(leave)} does too, and ends "
+        f"the loop {scene.name(head)}"
+    )
+    hint = "give them conditions that exclude each other, or set trigger: false on the one out"
+    return Lint("fires_together", scene.places.edge(leave.index, message, hint))
+
+
+def two_entries(scene: Scene) -> Iterator[Lint]:
+    """A loop that is entered at several nodes."""
+    for body in scene.forest.loops:
+        group = body.group
+        if group is None or len(group.entries) < 2 or body.head != group.entries[0]:
+            continue
+        names = [scene.name(entry) for entry in group.entries]
+        shown = ", ".join(names[:5]) + (" and more" if len(names) > 5 else "")
+        message = f"a loop can be entered at several nodes: {shown}; at two at once it fails"
+        hint = "lead all edges into the loop to one node"
+        yield Lint("two_entries", scene.places.node(group.entries[1], message, hint))
+
+
+def unproven_guard(scene: Scene) -> Iterator[Lint]:
+    """A loop that only the default cap bounds, though a node is there to bound it."""
+    heads = {scene.plan.nodes[head].id: (body, head) for body, _, head in scene.loops}
+    for loop in scene.certificate.loops:
+        if loop.bound.source != DEFAULT or loop.head not in heads:
+            continue
+        body, head = heads[loop.head]
+        for told in loop.bound.unproven:
+            message = f"the loop {loop.head!r}: {told}"
+            hint = "set max_rounds in the loop's contract"
+            problem = scene.places.loop(head, contract_of(scene.plan, body), message, hint)
+            yield Lint("unproven_guard", problem)

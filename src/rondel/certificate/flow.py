@@ -1,0 +1,83 @@
+"""Where data can come from: which nodes may send a message with a certain key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from rondel.certificate.promised import process_promise
+from rondel.graph.plan import Plan
+from rondel.graph.promises import Promise
+
+Gives = Callable[[Promise], bool]
+"""Whether a node that keeps to this may say the thing of its own."""
+
+
+class Flow:
+    """Who may hear something that some nodes, and whoever starts the session, may say."""
+
+    def __init__(self, plan: Plan, promises: Sequence[Promise], gives: Gives) -> None:
+        self._plan = plan
+        self._promises = promises
+        self._heard: dict[int, str] = {}
+        """By node: where what it hears may come from."""
+        self._said: dict[int, str] = {}
+        self._follow(gives)
+
+    def source(self, node: int) -> str | None:
+        """Where the thing may come from that the node hears; None if it cannot hear it."""
+        return self._heard.get(node)
+
+    def says(self, node: int) -> bool:
+        """Whether the node may say it, of its own or by handing it on."""
+        return node in self._said
+
+    def _follow(self, gives: Gives) -> None:
+        plan = self._plan
+        work: list[int] = []
+        for each, promise in zip(plan.nodes, self._promises, strict=True):
+            if each.inner is None and gives(promise):
+                self._say(each.index, repr(each.id), work)
+        for start in plan.root.starts:
+            self._hear(start, "the session's inputs", work)
+        for edge in plan.edges:
+            if edge.carry and process_promise(edge).adds:
+                named = f"the edge from {edge.spec.source!r} to {edge.spec.target!r}"
+                self._hear(edge.target, named, work)
+        while work:
+            node = work.pop()
+            for index in plan.nodes[node].out:
+                if plan.edges[index].carry:
+                    self._hear(plan.edges[index].target, self._said[node], work)
+
+    def _hear(self, node: int, source: str, work: list[int]) -> None:
+        if node in self._heard:
+            return
+        self._heard[node] = source
+        inner = self._plan.nodes[node].inner
+        if inner is not None:
+            for start in inner.starts:
+                self._hear(start, source, work)
+        elif self._promises[node].passes:
+            self._say(node, source, work)
+
+    def _say(self, node: int, source: str, work: list[int]) -> None:
+        if node in self._said:
+            return
+        self._said[node] = source
+        work.append(node)
+        owner = self._plan.nodes[node].owner
+        if owner is not None:
+            inner = self._plan.nodes[owner].inner
+            if inner is not None and node in inner.ends:
+                self._say(owner, source, work)
+
+
+def gives_key(key: str) -> Gives:
+    """Whether a node may emit data with that key."""
+
+    def gives(promise: Promise) -> bool:
+        if promise.says is not None:
+            return any(key in data for data, _ in promise.says)
+        return promise.keys is None or key in promise.keys
+
+    return gives

@@ -1,0 +1,92 @@
+"""The loop forest of a plan as a tree of bodies: graphs, and loops entered at one head each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from rondel.graph.plan import Group, Plan, Scope
+from rondel.graph.spec import DEFAULT_MAX_ROUNDS, LoopSpec
+
+
+@dataclass(slots=True, eq=False)
+class Body:
+    """A graph, or a loop as entered at one head."""
+
+    scope: Scope | None
+    """None: a head of so many that this one is only compiled if a run enters there."""
+    group: Group | None = None
+    head: int | None = None
+    around: Body | None = None
+    owner: int | None = None
+    """Of a graph inside a node: that node."""
+    loops: list[list[Body]] = field(default_factory=list)
+    """Every loop directly in it, once for each head."""
+
+    @property
+    def plain(self) -> list[int]:
+        """The nodes directly in it."""
+        if self.scope is None:
+            return []
+        return [item for item in self.scope.items if isinstance(item, int)]
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """All nodes in it."""
+        if self.group is not None:
+            return self.group.nodes
+        return () if self.scope is None else self.scope.nodes
+
+
+@dataclass(slots=True, eq=False)
+class Forest:
+    """Every body of a plan: graph by graph, outer ones first, and so within each graph."""
+
+    plan: Plan
+    graphs: list[list[Body]]
+
+    @property
+    def bodies(self) -> Iterator[Body]:
+        """All bodies, outer ones first."""
+        for graph in self.graphs:
+            yield from graph
+
+    @property
+    def loops(self) -> Iterator[Body]:
+        """All loops, outer ones first."""
+        return (body for body in self.bodies if body.head is not None)
+
+
+def forest_of(plan: Plan) -> Forest:
+    """The forest of a plan; nothing is compiled that the plan has not compiled already."""
+    scopes: list[tuple[Scope, int | None]] = [(plan.root, None)]
+    for node in plan.nodes:
+        if node.inner is not None:
+            scopes.append((node.inner, node.index))
+    return Forest(plan, [_graph(scope, owner) for scope, owner in scopes])
+
+
+def _graph(scope: Scope, owner: int | None) -> list[Body]:
+    bodies = [Body(scope, owner=owner)]
+    for body in bodies:
+        for item in body.scope.items if body.scope is not None else ():
+            if isinstance(item, Group):
+                loops = [Body(item.scopes.get(head), item, head, body) for head in item.entries]
+                body.loops.append(loops)
+                bodies.extend(loops)
+    return bodies
+
+
+def contract_of(plan: Plan, body: Body) -> LoopSpec | None:
+    """The contract that the file gives a loop."""
+    assert body.head is not None  # noqa: S101
+    node = plan.nodes[body.head]
+    graph = plan.spec if node.owner is None else plan.nodes[node.owner].spec.inner
+    return None if graph is None else graph.loops.get(node.name)
+
+
+def cap_of(plan: Plan, body: Body) -> int:
+    """The most rounds that the engine gives a loop."""
+    contract = contract_of(plan, body)
+    declared = None if contract is None else contract.max_rounds
+    return DEFAULT_MAX_ROUNDS if declared is None else declared

@@ -1,0 +1,204 @@
+"""Lints about nodes that steer loops, scores, and words that nobody waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+from rondel.certificate.flow import Flow, Gives, gives_key
+from rondel.certificate.forest import cap_of, contract_of
+from rondel.certificate.promised import may_fire
+from rondel.certificate.proof import MOST_GUARDS
+from rondel.certificate.scene import Lint, Scene
+from rondel.certificate.ways import ways_of
+from rondel.engine.message import Message
+from rondel.graph.plan import PlanEdge
+from rondel.graph.promises import Promise, Textual
+from rondel.graph.spec import LoopSpec
+from rondel.graph.values import STRUCTURED, value_of
+
+MOST_PROBES = 200
+MOST_SPEAKERS = 200
+"""How many nodes are looked at for words that nobody waits for."""
+
+
+def guard_outside(scene: Scene) -> Iterator[Lint]:
+    """A node that counts rounds, outside the loop that it was to guard."""
+    looped = {node for body, _, _ in scene.loops for node in body.nodes}
+    for node, promise in enumerate(scene.promises):
+        guard = promise.guard
+        if guard is None or node in looped or scene.certificate.executions[node] > 1:
+            continue
+        if guard.says is not None or (guard.rounds == 1 and not guard.by_round):
+            continue
+        entering = [edge for edge in scene.into(node) if edge.trigger and edge.source in looped]
+        for edge in entering[:1]:
+            head = next(h for body, _, h in scene.loops if edge.source in body.nodes)
+            message = (
+                f"{scene.name(node)} is outside the loop {scene.name(head)}: the edge "
+                f"{scene.edge_name(edge)} ends the loop instead of counting a round"
+            )
+            target = scene.plan.nodes[head].name
+            hint = f"lead an edge from it back to {target!r}, so that it is in the loop"
+            yield Lint("guard_outside", scene.places.node(node, message, hint))
+
+
+def guard_in_the_way(scene: Scene) -> Iterator[Lint]:
+    """A node that is silent below its limit, on every way round."""
+    for body, _, head in scene.loops:
+        guards = [node for node in body.plain if _is_silent_at_first(scene.promises[node])]
+        ways = ways_of(scene.plan, body) if guards else None
+        for node in guards[:MOST_GUARDS]:
+            if ways is not None and ways.around(node, lambda _source, _edge: True) is None:
+                message = (
+                    f"every way round the loop {scene.name(head)} leads through "
+                    f"{scene.name(node)}, which is silent until its limit: the loop ends in round 1"
+                )
+                hint = "lead an edge past it back to the head, and one beside that to it"
+                yield Lint("guard_in_the_way", scene.places.node(node, message, hint))
+
+
+def _is_silent_at_first(promise: Promise) -> bool:
+    guard = promise.guard
+    return guard is not None and guard.silent and guard.rounds != 1
+
+
+def out_of_reach(scene: Scene) -> Iterator[Lint]:
+    """A limit that needs more rounds than its loop can have."""
+    for body, _, head in scene.loops:
+        cap, contract = cap_of(scene.plan, body), contract_of(scene.plan, body)
+        for node in body.plain:
+            guard = scene.promises[node].guard
+            if guard is None or guard.rounds is None or guard.says is not None:
+                continue
+            most = cap if guard.by_round else scene.certificate.executions[node]
+            if most >= guard.rounds:
+                continue
+            source = guard.source.format(scene.name(node))
+            what = "rounds" if guard.by_round else "executions"
+            message = (
+                f"{source} needs {guard.rounds:,} {what}, and the loop {scene.name(head)} gives "
+                f"it {most:,} at most"
+            )
+            hint = f"raise max_rounds of the loop to {guard.rounds:,}, or lower its own limit"
+            yield Lint("out_of_reach", scene.places.loop(head, contract, message, hint))
+
+
+# Scores
+
+
+def unfed_score(scene: Scene) -> Iterator[Lint]:
+    """A threshold for a score that nothing in the loop can have."""
+    flows: dict[tuple[str, ...], Flow] = {}
+    for body, scope, head in scene.loops:
+        wanted = _wanted(scope.contract)
+        if not wanted:
+            continue
+        gauge = scope.gauges[0]
+        if gauge.path not in flows:
+            flows[gauge.path] = Flow(scene.plan, scene.promises, _gives_value(gauge.path))
+        measured = body.nodes if gauge.node is None else (gauge.node,)
+        if not any(flows[gauge.path].says(node) for node in measured):
+            whose = "no node in it" if gauge.node is None else scene.name(gauge.node)
+            verb = "gives" if gauge.node is None else "does not give"
+            message = (
+                f"{wanted} of the loop {scene.name(head)} needs data.{'.'.join(gauge.path)}, "
+                f"which {whose} {verb}"
+            )
+            hint = "let a node of the loop emit it, or set where it is with 'score'"
+            problem = scene.places.loop(head, contract_of(scene.plan, body), message, hint)
+            yield Lint("unfed_score", problem)
+    yield from _unfed_nodes(scene)
+
+
+def _unfed_nodes(scene: Scene) -> Iterator[Lint]:
+    flows: dict[str, Flow] = {}
+    for node, promise in enumerate(scene.promises):
+        key = promise.reads
+        if not key:
+            continue
+        if key not in flows:
+            flows[key] = Flow(scene.plan, scene.promises, gives_key(key))
+        if flows[key].source(node) is None:
+            message = f"{scene.name(node)} waits for data.{key}, which nothing that reaches it has"
+            hint = f"let a node before it emit {key!r}, or drop the threshold"
+            yield Lint("unfed_score", scene.places.node(node, message, hint))
+
+
+def _wanted(contract: LoopSpec) -> str:
+    if contract.target is not None:
+        return "exit_on_score"
+    if contract.patience is not None:
+        return "patience"
+    return "" if contract.regression is None else "regression"
+
+
+def _gives_value(path: tuple[str, ...]) -> Gives:
+    def gives(promise: Promise) -> bool:
+        if promise.says is not None:
+            return any(value_of(dict(data), text, path) is not None for data, text in promise.says)
+        if promise.keys is None or promise.free_text:
+            return True
+        return path[0] in promise.keys or STRUCTURED in promise.keys
+
+    return gives
+
+
+# Words
+
+
+def left_to_nobody(scene: Scene) -> Iterator[Lint]:
+    """A node that the result depends on, whose words may pass none of its edges."""
+    looked = 0
+    for node, promise in enumerate(scene.promises):
+        edges = [edge for edge in scene.out(node) if edge.trigger]
+        if not edges or promise.routes or node in scene.graph_of(node).ends:
+            continue
+        if not all(isinstance(edge.spec.condition.config, Textual) for edge in edges):
+            continue
+        looked += 1
+        unheard = _unheard(scene, edges, promise)
+        if unheard is not None and looked <= MOST_SPEAKERS and _is_needed(scene, node):
+            said = f"{unheard!r}" if unheard else "a message without any of their words"
+            message = f"no edge out of {scene.name(node)} fires for {said}; the run may end there"
+            hint = "add an edge for it, or make one condition the opposite of the others"
+            yield Lint("left_to_nobody", scene.places.node(node, message, hint))
+
+
+def _unheard(scene: Scene, edges: Sequence[PlanEdge], promise: Promise) -> str | None:
+    """A text that passes none of the edges' conditions, if one is found."""
+    conditions = []
+    for edge in edges:
+        call = edge.spec.condition
+        conditions.append(scene.registry.build("condition", call.type, call.config))
+    for text in _probes(edges, promise):
+        message = Message(text)
+        if not any(holds(message, 1) for holds in conditions):
+            return text
+    return None
+
+
+def _probes(edges: Sequence[PlanEdge], promise: Promise) -> list[str]:
+    if promise.says is not None:
+        return [text for _, text in promise.says]
+    if promise.openings:
+        return list(promise.openings)
+    words = list(dict.fromkeys(w for edge in edges for w in edge.spec.condition.config.words()))
+    pairs = [f"{one} {other}" for one, other in combinations(words[:20], 2)]
+    return ["", *words, *pairs][:MOST_PROBES]
+
+
+def _is_needed(scene: Scene, node: int) -> bool:
+    """Whether no end node can be reached without this one."""
+    graph = scene.graph_of(node)
+    seen = {start for start in graph.starts if start != node}
+    work = list(seen)
+    while work:
+        current = work.pop()
+        if current in graph.ends:
+            return False
+        for edge in scene.out(current):
+            if may_fire(edge) and edge.target not in seen and edge.target != node:
+                seen.add(edge.target)
+                work.append(edge.target)
+    return True

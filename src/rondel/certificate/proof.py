@@ -1,0 +1,220 @@
+"""Whether a node that steers a loop really bounds it, and why not where it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rondel.certificate.flow import Flow, gives_key
+from rondel.certificate.forest import Body, contract_of
+from rondel.certificate.promised import fires_along, is_contract_way, is_sure
+from rondel.certificate.ways import Allowed, Ways, ways_of
+from rondel.graph.plan import Plan, PlanEdge
+from rondel.graph.promises import Guard, Promise, Telling
+
+MOST_GUARDS = 50
+"""How many nodes that steer are looked at in one loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What is known of one node that steers a loop."""
+
+    node: str
+    guard: Guard
+    refuted: str = ""
+    """Why the node does not bound the loop; empty if it does."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the loop has no more rounds, or time, than the guard says."""
+        return not self.refuted
+
+    @property
+    def source(self) -> str:
+        """Where the bound comes from."""
+        return self.guard.source.format(repr(self.node))
+
+
+class Prover:
+    """Looks for bounds that nodes give the loops around them."""
+
+    def __init__(self, plan: Plan, promises: Sequence[Promise]) -> None:
+        self._plan = plan
+        self._promises = promises
+        self._flows: dict[str, Flow] = {}
+
+    def proofs(self, body: Body) -> list[Proof]:
+        """One for each node that steers this loop, those with the lowest bounds first."""
+        steering = [
+            (guard, node)
+            for node in body.plain
+            if (guard := self._promises[node].guard) is not None
+        ]
+        if not steering:
+            return []
+        steering.sort(key=lambda pair: (pair[0].rounds is None, pair[0].rounds, pair[1]))
+        ways = ways_of(self._plan, body)
+        return [
+            Proof(self._plan.nodes[node].id, guard, self._refuted(ways, node, guard))
+            for guard, node in steering[:MOST_GUARDS]
+        ]
+
+    def _refuted(self, ways: Ways, node: int, guard: Guard) -> str:
+        """Why the node does not bound the loop, or an empty text."""
+        contract = contract_of(self._plan, ways.body)
+        regression = None if contract is None else contract.regression
+        if regression is not None and regression.action == "rollback":
+            return "the contract's rollback may start a round that nothing triggered"
+        if guard.misled_by and (source := self._misleading(node, guard.misled_by)):
+            return f"it goes by data.{guard.misled_by}, which may come from {source}"
+        taken = self._taken(node, guard)
+        if self._stops_the_way(ways, node, guard, taken):
+            return ""
+        return self._no_exit(ways, node, taken) or self._way_past(ways, node)
+
+    def _misleading(self, node: int, key: str) -> str | None:
+        if key not in self._flows:
+            self._flows[key] = Flow(self._plan, self._promises, gives_key(key))
+        return self._flows[key].source(node)
+
+    def apart(self, body: Body) -> frozenset[int]:
+        """The edges out of a loop that never fire in a round that triggers its head again.
+
+        Their source takes either them or what leads back, and there is no other way round.
+        """
+        choosing = [node for node in body.plain if self._promises[node].alternatives is not None]
+        inside = set(body.nodes) if choosing else set()
+        found: set[int] = set()
+        ways: Ways | None = None
+        for node in choosing[:MOST_GUARDS]:
+            leaving = {e.index for e in self._out(node) if e.target not in inside}
+            if leaving:
+                ways = ways or ways_of(self._plan, body)
+                found |= leaving - self._firing_beside(ways, node)
+        return frozenset(found)
+
+    def _firing_beside(self, ways: Ways, node: int) -> set[int]:
+        """The edges of a node that it may take with a way round left."""
+        alternatives = self._promises[node].alternatives
+        assert alternatives is not None  # noqa: S101
+        edges = self._out(node)
+        beside: set[int] = set()
+        for way in alternatives([edge.spec for edge in edges]):
+            chosen = {id(spec) for spec in way}
+            taken = {edge.index for edge in edges if id(edge.spec) in chosen}
+            if self._goes_round(ways, node, taken):
+                beside |= taken
+        return beside
+
+    def _goes_round(self, ways: Ways, node: int, taken: set[int]) -> bool:
+        """Whether a way round is left when the node takes only these edges."""
+        way = ways.around(None, lambda at, edge: at != node or edge.index in taken)
+        return way is not None
+
+    def _out(self, node: int) -> list[PlanEdge]:
+        return [self._plan.edges[index] for index in self._plan.nodes[node].out]
+
+    # At the limit
+
+    def _taken(self, node: int, guard: Guard) -> list[PlanEdge]:
+        """The edges that may fire once the limit is reached."""
+        edges = self._out(node)
+        if guard.ways is not None:
+            specs = [edge.spec for edge in edges]
+            chosen = {id(spec) for spec in guard.ways(specs)}
+            edges = [edge for edge in edges if id(edge.spec) in chosen]
+        if guard.says is not None:
+            edges = [edge for edge in edges if _can_hold(edge, guard)]
+        return edges
+
+    def _stops_the_way(
+        self, ways: Ways, node: int, guard: Guard, taken: Sequence[PlanEdge]
+    ) -> bool:
+        """Whether past the limit no way round is left: each one takes an edge it does not take."""
+        if guard.ways is None and guard.says is None:
+            return False
+        return not self._goes_round(ways, node, {edge.index for edge in taken})
+
+    def _no_exit(self, ways: Ways, node: int, taken: Sequence[PlanEdge]) -> str:
+        """Why the node may reach its limit without ending the loop, or an empty text."""
+        inside = set(ways.body.nodes)
+        leaving = [edge for edge in taken if edge.trigger and edge.target not in inside]
+        if not leaving:
+            return "no edge that it takes at its limit leaves the loop"
+        if all(is_contract_way(edge) for edge in leaving):
+            return "only the contract takes its edge out of the loop"
+        if not any(is_sure(edge) and not is_contract_way(edge) for edge in leaving):
+            return "its edge out of the loop has a condition or may drop the message"
+        if self._plan.nodes[node].spec.on_error != "fail":
+            return "its errors do not end the run, so it may fail to count"
+        return ""
+
+    # In every round
+
+    def _way_past(self, ways: Ways, node: int) -> str:
+        """A way round on which the node does not run, in words, or an empty text."""
+        scope = ways.body.scope
+        assert scope is not None  # noqa: S101
+        if node != scope.head and scope.quorum[scope.item_of[node]] > 1:
+            return "it waits for several edges (join: all), which need not all fire"
+        way = ways.around(node, self._not_along(ways.body, node))
+        if way is None:
+            return ""
+        names = [self._plan.nodes[each].name for each in way]
+        shown = names if len(names) <= 8 else [*names[:4], "...", *names[-3:]]
+        return f"the way {' -> '.join(shown)} does not pass it"
+
+    def _not_along(self, body: Body, node: int) -> Allowed:
+        """Whether an edge may fire without the node running in the same round."""
+        leading = self._leading_to(body, node)
+        beside: dict[int, list[PlanEdge]] = {}
+        for target in leading:
+            for index in self._plan.nodes[target].into:
+                edge = self._plan.edges[index]
+                if edge.trigger and not self._promises[edge.source].routes:
+                    beside.setdefault(edge.source, []).append(edge)
+        inside = set(body.plain)
+
+        def allowed(source: int, edge: PlanEdge) -> bool:
+            return edge.target not in leading and not any(
+                fires_along(edge, other)
+                for other in beside.get(source, ())
+                if source in inside or not is_contract_way(other)
+            )
+
+        return allowed
+
+    def _leading_to(self, body: Body, node: int) -> set[int]:
+        """The nodes that cannot run in a round without this one running in it too."""
+        leading = {node}
+        work = [node]
+        plain = set(body.plain)
+        while work:
+            for source in self._sure_sources(body, work.pop()):
+                if source in plain and source not in leading:
+                    leading.add(source)
+                    work.append(source)
+        return leading
+
+    def _sure_sources(self, body: Body, node: int) -> Iterator[int]:
+        """The nodes that trigger this one whenever they run."""
+        scope = body.scope
+        assert scope is not None  # noqa: S101
+        for index in self._plan.nodes[node].into:
+            edge = self._plan.edges[index]
+            promise, spec = self._promises[edge.source], self._plan.nodes[edge.source].spec
+            item = scope.item_of.get(edge.source)
+            if item is None or edge.source == scope.head or scope.quorum[item] > 1:
+                continue
+            if promise.emits and not promise.routes and spec.on_error == "fail" and is_sure(edge):
+                yield edge.source
+
+
+def _can_hold(edge: PlanEdge, guard: Guard) -> bool:
+    """Whether the edge may fire for something that the node can still say."""
+    condition = edge.spec.condition
+    if condition.ready is not None or not isinstance(condition.config, Telling):
+        return True
+    told = (condition.config.holds_for(data, guard.open_keys) for data in guard.says or ())
+    return any(held is not False for held in told)

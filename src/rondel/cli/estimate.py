@@ -1,0 +1,66 @@
+"""`rondel estimate`: what a run takes at most, and what is to be expected."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from rondel.cli.database import open_existing
+from rondel.cli.documents import open_graph
+from rondel.cli.options import Db, Debug
+from rondel.cli.simulate import open_simulated
+from rondel.cli.tables import print_table
+from rondel.cli.views import json_line, money
+from rondel.forecast.estimate import Amounts, Estimate
+from rondel.forecast.estimate import estimate as estimated
+
+
+def estimate(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A graph: YAML, JSON, or Python with a `graph`.")
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+    db: Db = None,
+    debug: Debug = False,  # noqa: ARG001
+) -> int:
+    """Tell the worst case and the expected case of a run: model calls, tokens, cost.
+
+    What is expected comes from past sessions of the graph, where there are any, else from
+    simulated runs at the prices of the models that the graph names.
+    """
+    graph = open_graph(file).graph
+    store = open_existing(db).store
+    try:
+        found = estimated(graph, partial(open_simulated, file), store)
+    finally:
+        store.close()
+    if as_json:
+        print(json_line(found))
+    else:
+        _print(found)
+    return 0
+
+
+def _print(found: Estimate) -> None:
+    rows = [
+        ("worst case", *_cells(found.worst_case)),
+        ("expected", *_cells(found.expected)),
+    ]
+    print_table(("", "MODEL CALLS", "TOKENS", "COST"), rows, "CALLS TOKENS COST")
+    print(f"expected from {found.source}")
+    for node in found.growing:
+        print(
+            f"{node!r} sends its whole history again in every round: its tokens grow with the "
+            "square of the rounds; set carry on the loop, or a context_window"
+        )
+
+
+def _cells(amounts: Amounts) -> tuple[str, str, str]:
+    calls, tokens, usd = amounts.model_calls, amounts.tokens, amounts.usd
+    return (
+        "unbounded" if calls is None else f"{calls:,.0f}",
+        "unbounded" if tokens is None else f"{tokens:,.0f}",
+        "unbounded" if usd is None else money(usd),
+    )

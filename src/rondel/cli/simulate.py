@@ -1,0 +1,174 @@
+"""`rondel simulate`: thousands of runs on simulated models, before one on real ones."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from rondel.cli.arguments import parse_inputs
+from rondel.cli.documents import open_graph
+from rondel.cli.tables import print_table
+from rondel.cli.views import json_line, money
+from rondel.errors import CallError
+from rondel.forecast.figures import Figures, figures_of, histogram
+from rondel.forecast.plot import svg_of
+from rondel.forecast.simulation import Missed, Simulation
+from rondel.forecast.simulation import simulate as simulated
+from rondel.sessions.graph import Graph
+
+
+def simulate(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A graph: YAML, JSON, or Python with a `graph`.")
+    ],
+    count: Annotated[int, typer.Option("-n", metavar="N", help="How many runs.")] = 1000,
+    seed: Annotated[str, typer.Option("--seed", help="The same seed gives the same runs.")] = "0",
+    inputs: Annotated[
+        list[str] | None, typer.Option("-i", metavar="TEXT", help="The task, or key=value.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print it all as JSON.")] = False,
+    plot: Annotated[
+        str | None, typer.Option("--plot", metavar="OUT.svg", help="Draw the distributions.")
+    ] = None,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,  # noqa: ARG001
+) -> int:
+    """Run a graph many times on simulated models: rounds, exit reasons, cost, what is never taken.
+
+    Scores vary around those the graph configures; people are simulated too.
+    """
+    if plot is not None and Path(plot).suffix != ".svg":
+        raise CallError(f"--plot {plot!r}: the picture is SVG; name it something.svg")
+    opener = partial(open_simulated, file)
+    opener()  # what is wrong with the graph is told before anything runs
+    progress = Progress(count) if sys.stderr.isatty() else None
+    found = simulated(
+        opener,
+        count,
+        seed,
+        parse_inputs(inputs or []) or None,
+        told=progress.tell if progress else lambda _done: None,
+    )
+    if plot is not None:
+        Path(plot).write_text(svg_of(found), "utf-8")
+    if as_json:
+        print(json_line(face_of(found)))
+    else:
+        _print(found)
+    return 0
+
+
+def open_simulated(file: str) -> Graph:
+    """The graph with every agent on simulated models."""
+    return open_graph(file, provider="simulated").graph
+
+
+class Progress:
+    """A line on the terminal that says how far it is."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def tell(self, done: int) -> None:
+        """So many runs are over."""
+        end = "\n" if done >= self._count else ""
+        print(f"\r{done:,} of {self._count:,} runs", end=end, file=sys.stderr, flush=True)
+
+
+def face_of(found: Simulation) -> dict[str, Any]:
+    """A simulation as JSON."""
+    taken = found.taken()
+    edges = found.plan.edges
+    return {
+        "graph": found.plan.spec.id,
+        "runs": len(found.runs),
+        "seed": found.seed,
+        "statuses": dict(found.statuses),
+        "loops": [_loop_face(found, head) for head in found.heads],
+        "model_calls": _figures([run.calls for run in found.runs]),
+        "tokens": _figures([run.tokens for run in found.runs]),
+        "usd": _figures([run.usd for run in found.runs]),
+        "edges": [{**_edge_face(found, edge.index), "taken": taken[edge.index]} for edge in edges],
+        "never_taken": [
+            {**_edge_face(found, missed.edge.index), "reached_by": missed.reached_by}
+            for missed in found.missed
+        ],
+    }
+
+
+def _loop_face(found: Simulation, head: str) -> dict[str, Any]:
+    rounds = found.rounds(head)
+    return {
+        "head": head,
+        "entries": len(rounds),
+        "rounds": {**_figures(rounds), "histogram": histogram(rounds)},
+        "exit_reasons": dict(found.reasons(head).most_common()),
+    }
+
+
+def _edge_face(found: Simulation, index: int) -> dict[str, Any]:
+    edge = found.plan.edges[index]
+    source, target = found.plan.nodes[edge.source].id, found.plan.nodes[edge.target].id
+    spec = edge.spec
+    return {"from": source, "to": target, "label": spec.label, "condition": spec.condition.type}
+
+
+def _figures(values: list[Any]) -> dict[str, Any]:
+    figures: dict[str, Any] = msgspec.to_builtins(figures_of(values))
+    return figures
+
+
+# For people
+
+
+def _print(found: Simulation) -> None:
+    total = len(found.runs)
+    print(f"{total:,} runs of {found.plan.spec.id} on simulated models, seed {found.seed}")
+    print(f"ended     {_shares(dict(found.statuses), total)}")
+    _print_loops(found)
+    for name, values in (
+        ("calls", [float(run.calls) for run in found.runs]),
+        ("tokens", [float(run.tokens) for run in found.runs]),
+    ):
+        print(f"{name:9} {_plain(figures_of(values))}")
+    usd = figures_of([run.usd for run in found.runs])
+    print(f"{'cost':9} mean {money(usd.mean)}, 90 % up to {money(usd.p90)}, most {money(usd.max)}")
+    for missed in found.missed:
+        print(f"never     {_missed_text(found, missed)}")
+    if not found.missed:
+        print("every edge was taken")
+
+
+def _print_loops(found: Simulation) -> None:
+    rows = []
+    for head in found.heads:
+        rounds = found.rounds(head)
+        figures = figures_of(rounds)
+        reasons = _shares(dict(found.reasons(head).most_common()), len(rounds))
+        low, high = f"{figures.min:g}", f"{figures.max:g}"
+        rows.append((head, low, f"{figures.mean:.1f}", f"{figures.p90:g}", high, reasons))
+    if rows:
+        print_table(
+            ("LOOP", "LEAST", "MEAN", "90 %", "MOST", "WHY IT ENDED"), rows, "LEAST MEAN MOST"
+        )
+
+
+def _shares(counts: dict[str, int], total: int) -> str:
+    return ", ".join(f"{name} {100 * count / total:.0f} %" for name, count in counts.items())
+
+
+def _plain(figures: Figures) -> str:
+    return f"mean {figures.mean:,.0f}, 90 % up to {figures.p90:,.0f}, most {figures.max:,.0f}"
+
+
+def _missed_text(found: Simulation, missed: Missed) -> str:
+    face = _edge_face(found, missed.edge.index)
+    label = f" ({face['label']})" if face["label"] else ""
+    text = f"{face['from']} -> {face['to']}{label}, condition {face['condition']}"
+    if missed.reached_by is None:
+        return f"{text}: no run took it"
+    return f"{text}: only with {json_line(missed.reached_by)}"

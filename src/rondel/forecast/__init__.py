@@ -1,0 +1,1 @@
+"""What a graph will probably do and cost: thousands of runs on simulated models."""

@@ -1,0 +1,117 @@
+"""What a run of a graph takes: the most, and what is to be expected."""
+
+from __future__ import annotations
+
+import msgspec
+
+from rondel.certificate import Certificate, certify
+from rondel.forecast.simulation import Opener, simulate
+from rondel.graph.plan import Plan, Scope
+from rondel.journal.store import Store
+from rondel.sessions.drive import fold
+from rondel.sessions.graph import Graph
+from rondel.sessions.records import usage_of
+
+PAST = 50
+"""Past sessions of the graph that are looked at, newest first."""
+
+RUNS = 200
+"""Simulated runs where there is no past."""
+
+OVER = ("completed", "bounded")
+
+
+class Amounts(msgspec.Struct, frozen=True):
+    """Model calls, tokens and money; None is not bounded."""
+
+    model_calls: float | None
+    tokens: float | None
+    usd: float | None
+
+
+class Estimate(msgspec.Struct, frozen=True):
+    """The worst case, and the expected case with where it comes from."""
+
+    graph: str
+    worst_case: Amounts
+    expected: Amounts
+    source: str
+    growing: list[str] = []
+    """Nodes that send their whole history again in every round of a loop."""
+
+
+def estimate(graph: Graph, opener: Opener, store: Store | None = None) -> Estimate:
+    """The estimate of a graph; its past sessions in `store` count, if there are any.
+
+    `opener` opens the same graph on simulated models.
+    """
+    plan = graph.plan()
+    past = _past(graph, plan, store) if store is not None else None
+    expected, source = past or _simulated(opener)
+    return Estimate(graph.id, _worst(certify(plan)), expected, source, growing_nodes(plan))
+
+
+def _worst(certificate: Certificate) -> Amounts:
+    cost = certificate.cost
+    return Amounts(cost.calls, cost.tokens, cost.usd)
+
+
+def _past(graph: Graph, plan: Plan, store: Store) -> tuple[Amounts, str] | None:
+    """What sessions of a graph of the same structure have spent, on average."""
+    rows = [
+        row
+        for status in OVER
+        for row in store.sessions(status, graph.id, limit=PAST).rows
+        if graph.has_structure_of(row.document) and row.parent is None
+    ]
+    rows = sorted(rows, key=lambda row: row.created_at, reverse=True)[:PAST]
+    if not rows:
+        return None
+    spent = [usage_of(fold(store, row.id, plan).core) for row in rows]
+    count = len(spent)
+    amounts = Amounts(
+        sum(usage.model_calls for usage in spent) / count,
+        sum(usage.tokens for usage in spent) / count,
+        sum(usage.usd for usage in spent) / count,
+    )
+    return amounts, f"{count} past session{'' if count == 1 else 's'}"
+
+
+def _simulated(opener: Opener) -> tuple[Amounts, str]:
+    runs = simulate(opener, RUNS, as_configured=True).runs
+    amounts = Amounts(
+        sum(run.calls for run in runs) / RUNS,
+        sum(run.tokens for run in runs) / RUNS,
+        sum(run.usd for run in runs) / RUNS,
+    )
+    return amounts, f"{RUNS} simulated runs"
+
+
+def growing_nodes(plan: Plan) -> list[str]:
+    """Nodes in loops that retain everything: what they send grows with every round.
+
+    Over a loop this is quadratic in its rounds.
+    """
+    found: dict[str, None] = {}
+    scopes: list[Scope] = [plan.root, *(node.inner for node in plan.nodes if node.inner)]
+    for scope in scopes:
+        for item in scope.items:
+            if isinstance(item, int):
+                continue
+            for head in item.entries:
+                found.update(dict.fromkeys(_growing_in(plan, item.scope(head))))
+    return list(found)
+
+
+def _growing_in(plan: Plan, scope: Scope) -> list[str]:
+    if scope.contract.carry is not None:
+        return []
+    return [
+        plan.nodes[node].id
+        for node in scope.nodes
+        if plan.nodes[node].window == -1 and _asks_a_model(plan, node)
+    ]
+
+
+def _asks_a_model(plan: Plan, node: int) -> bool:
+    return hasattr(plan.nodes[node].spec.config, "provider")

@@ -1,0 +1,183 @@
+"""Many runs of one graph, in several processes, and what they show together."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from random import Random
+from typing import Any
+
+from rondel.errors import CallError
+from rondel.forecast.models import AS_CONFIGURED, forecasting
+from rondel.forecast.run import Run, Situation, play
+from rondel.graph.plan import Plan, PlanEdge
+from rondel.sessions.engine import Engine
+from rondel.sessions.graph import Graph
+
+ALONE = 100
+"""So few runs are not worth another process."""
+
+TRIES = 12
+"""Runs that look for a way to an edge that no other run took."""
+
+Opener = Callable[[], Graph]
+"""Opens the graph, with simulated models, in whatever process it is called."""
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """An edge that no run took, and inputs with which one does, if some were found."""
+
+    edge: PlanEdge
+    reached_by: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """All runs of a graph."""
+
+    plan: Plan
+    seed: str
+    runs: tuple[Run, ...]
+    missed: tuple[Missed, ...]
+
+    @property
+    def statuses(self) -> Counter[str]:
+        """How often each status was the end."""
+        return Counter(run.status for run in self.runs)
+
+    @property
+    def heads(self) -> list[str]:
+        """The heads of all loops that were entered."""
+        return list(dict.fromkeys(loop.head for run in self.runs for loop in run.loops))
+
+    def rounds(self, head: str) -> list[int]:
+        """The rounds of every entry of a loop."""
+        return [loop.rounds for run in self.runs for loop in run.loops if loop.head == head]
+
+    def reasons(self, head: str) -> Counter[str]:
+        """Why a loop ended, over all its entries."""
+        return Counter(loop.reason for run in self.runs for loop in run.loops if loop.head == head)
+
+    def taken(self) -> Counter[int]:
+        """In how many runs each edge fired."""
+        return Counter(edge for run in self.runs for edge in run.edges)
+
+
+def simulate(
+    opener: Opener,
+    count: int,
+    seed: str = "0",
+    inputs: dict[str, Any] | None = None,
+    *,
+    jobs: int | None = None,
+    as_configured: bool = False,
+    told: Callable[[int], None] = lambda _done: None,
+) -> Simulation:
+    """Run the graph that `opener` opens so many times; the same seed gives the same runs."""
+    if count < 1:
+        raise CallError("a simulation needs at least one run")
+    graph = opener()
+    plan = graph.plan()
+    words = _words(plan)
+    given = inputs or {"task": "a task"}
+    situations = [_situation(number, seed, given, words) for number in range(count)]
+    workers = jobs or (1 if count <= ALONE else min(os.cpu_count() or 1, 8))
+    if graph.is_python or workers == 1:
+        runs = _batch(opener, seed, situations, as_configured)
+        told(count)
+    else:
+        runs = _spread(opener, seed, situations, workers, as_configured, told)
+    missed = _missed(opener, plan, runs, seed, given, as_configured)
+    return Simulation(plan, seed, tuple(runs), tuple(missed))
+
+
+def _spread(
+    opener: Opener,
+    seed: str,
+    situations: list[Situation],
+    workers: int,
+    as_configured: bool,
+    told: Callable[[int], None],
+) -> list[Run]:
+    size = max(1, -(-len(situations) // (workers * 4)))
+    parts = [situations[at : at + size] for at in range(0, len(situations), size)]
+    runs: list[Run] = []
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        futures = [pool.submit(_batch, opener, seed, part, as_configured) for part in parts]
+        for future in futures:
+            runs.extend(future.result())
+            told(len(runs))
+    return runs
+
+
+def _batch(
+    opener: Opener, seed: str, situations: Sequence[Situation], as_configured: bool
+) -> list[Run]:
+    async def main() -> list[Run]:
+        AS_CONFIGURED.set(as_configured)
+        graph = opener()
+        async with Engine(db=None, registry=forecasting(graph.registry)) as engine:
+            return [await play(graph, engine, seed, each) for each in situations]
+
+    return asyncio.run(main())
+
+
+def _situation(number: int, seed: str, given: dict[str, Any], words: Sequence[str]) -> Situation:
+    """Most runs get the inputs as they are; some also one of the words the graph looks for."""
+    rng = Random(f"{seed}/{number}/situation")  # noqa: S311
+    sayings = ("ok", *words)
+    if not words or rng.random() < 0.7:
+        return Situation(number, given, sayings)
+    return Situation(number, _saying(given, rng.choice(words)), sayings)
+
+
+def _saying(given: dict[str, Any], word: str) -> dict[str, Any]:
+    return {**given, "task": f"{given.get('task', '')} {word}".strip()}
+
+
+def _words(plan: Plan) -> list[str]:
+    """All words that conditions of the graph look for."""
+    found = (word for edge in plan.edges for word in _words_of(edge))
+    return list(dict.fromkeys(found))
+
+
+def _words_of(edge: PlanEdge) -> Iterable[str]:
+    words = getattr(edge.spec.condition.config, "any", None)
+    return [word for word in words if isinstance(word, str)] if isinstance(words, list) else []
+
+
+def _missed(
+    opener: Opener,
+    plan: Plan,
+    runs: Sequence[Run],
+    seed: str,
+    given: dict[str, Any],
+    as_configured: bool,
+) -> list[Missed]:
+    """The edges that no run took; for each, a few runs with what its condition looks for."""
+    taken = {edge for run in runs for edge in run.edges}
+    missed = [edge for edge in plan.edges if edge.index not in taken]
+    return [Missed(edge, _way_to(opener, edge, seed, given, as_configured)) for edge in missed]
+
+
+def _way_to(
+    opener: Opener, edge: PlanEdge, seed: str, given: dict[str, Any], as_configured: bool
+) -> dict[str, Any] | None:
+    words = list(_words_of(edge))[:TRIES]
+    tries = [
+        Situation(10**9 + number, _saying(given, word), (word,))
+        for number, word in enumerate(words)
+    ]
+    if not tries:
+        return None
+    runs = _batch(opener, f"{seed}/search", tries, as_configured)
+    for situation, run in zip(tries, runs, strict=True):
+        if edge.index in run.edges:
+            return situation.inputs
+    return None

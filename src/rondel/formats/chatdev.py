@@ -1,0 +1,165 @@
+"""ChatDev 2.0: its YAML as a graph document of the dialect `chatdev`.
+
+What is wrong in ways that this system would find too is left for the loader to find.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rondel.formats.chatdev_agents import agent
+from rondel.formats.chatdev_edges import edges
+from rondel.formats.translation import Draft, Translation
+from rondel.graph.names import Names
+from rondel.graph.paths import Path
+from rondel.graph.positions import Parsed
+
+DIALECT = "chatdev"
+GRAPH = ("id", "description", "start", "end", "nodes", "edges")
+GRAPH_USELESS = {
+    "log_level": "every step is in the journal",
+    "organization": "graphs are not grouped",
+    "initial_instruction": "nothing is shown before a run",
+    "memory": "no agent of the graph uses its stores",
+}
+NODE = ("id", "type", "description", "context_window", "config")
+NODE_USELESS = {
+    "log_output": "every output is in the journal",
+    "input": "messages come along edges",
+    "output": "a node produces its output",
+    "vars": "variables belong to the whole file",
+    "dynamic": "ChatDev itself reads it on edges only",
+}
+CONFIGS = {
+    "human": ("description",),
+    "passthrough": ("only_last_message",),
+    "literal": ("content", "role"),
+    "loop_counter": ("max_iterations", "reset_on_emit", "message"),
+    "loop_timer": ("max_duration", "duration_unit", "reset_on_emit", "message", "passthrough"),
+    "python": ("timeout_seconds", "interpreter", "args", "env", "encoding"),
+    "subgraph": ("type", "config"),
+}
+"""What each node type can be told, but for `agent`."""
+
+RUN_MESSAGE = """\
+import contextlib, io, re, textwrap, traceback
+FAILED = "==CODE EXECUTION FAILED=="
+text = inputs["text"]
+block = re.search(r"```[a-zA-Z0-9_+-]*\\s*\\n(.*?)```", text, re.DOTALL)
+source = textwrap.dedent(block[1] if block else text).strip()
+printed = io.StringIO()
+try:
+    with contextlib.redirect_stdout(printed):
+        exec(compile(source, "<message>", "exec"), {"__name__": "__main__"})
+    said = printed.getvalue() if source else FAILED + "\\nNo executable code segment found"
+except SystemExit as end:
+    code = 0 if end.code is None else end.code if isinstance(end.code, int) else 1
+    failure = f"{FAILED}\\nScript execution failed\\nexit_code={code}"
+    said = failure if code else printed.getvalue()
+except BaseException:
+    trace = traceback.format_exc()
+    said = f"{FAILED}\\nScript execution failed\\nexit_code=1\\nstderr:\\n{trace}"
+print(said)
+"""
+"""There a python node runs the code in the message it gets; here a node has code of its own."""
+
+
+def translate(parsed: Parsed, file: str) -> Translation:
+    """The graph document of a ChatDev document."""
+    draft = Draft(parsed, file)
+    data = parsed.data
+    if not isinstance(data, dict) or not isinstance(data.get("graph"), dict):
+        draft.refuse((), "there is no 'graph:' section", "begin with 'graph:'")
+        return draft.give_up()
+    if data["graph"].get("dialect") == DIALECT:
+        return draft.finish(data)  # it was translated already
+    kept = draft.kept(data, (), ("version", "vars", "graph"))
+    if "version" in kept:
+        draft.change(("version",), "the version is that of this format now, 1")
+    document: dict[str, Any] = {"version": 1}
+    if kept.get("vars"):
+        document["vars"] = kept["vars"]
+    document["graph"] = _graph(draft, kept["graph"], ("graph",), file)
+    return draft.finish(document)
+
+
+def _graph(draft: Draft, graph: dict[str, Any], path: Path, file: str) -> dict[str, Any]:
+    known = (*GRAPH, "is_majority_voting", "vars")
+    body = draft.kept(graph, path, known, GRAPH_USELESS)
+    if body.pop("is_majority_voting", False) is True:
+        hint = "use a vote node"
+        draft.refuse((*path, "is_majority_voting"), "majority voting has no counterpart", hint)
+    if body.pop("vars", None):
+        draft.refuse((*path, "vars"), "vars belong to the top of the file", "move them there")
+    if not body.get("id"):
+        body["id"] = _stem(file)
+        draft.change(path, f"the graph had no id and is called {body['id']!r}")
+    nodes = body.get("nodes")
+    if not body.get("start"):
+        hint = "name its start node, as in: start: [first]"
+        draft.refuse(path, "the graph has no start", hint)
+        body["start"] = _first_id(nodes)
+    if isinstance(nodes, list):
+        body["nodes"] = [
+            _node(draft, node, (*path, "nodes", place), file) for place, node in enumerate(nodes)
+        ]
+    if isinstance(body.get("edges"), list):
+        body["edges"] = edges(draft, body["edges"], (*path, "edges"))
+    draft.change(path, f"dialect: {DIALECT} makes it run by ChatDev's rules")
+    return {"id": body.pop("id"), "dialect": DIALECT, **body}
+
+
+def _node(draft: Draft, node: Any, path: Path, file: str) -> Any:
+    if not isinstance(node, dict):
+        return node
+    kept = draft.kept(node, path, NODE, NODE_USELESS)
+    type_, config = kept.get("type"), kept.get("config")
+    if isinstance(type_, str) and type_ not in (*CONFIGS, "agent"):
+        hint = Names((*CONFIGS, "agent"), what="ChatDev has").hint(type_)
+        draft.refuse((*path, "type"), f"there is no node type {type_!r} in ChatDev", hint)
+        return {**kept, "type": "passthrough", "config": {}}
+    if config is None:
+        draft.refuse(path, f"the node {kept.get('id')!r} has no config", "add: config: {}")
+    if not isinstance(config, dict) or not isinstance(type_, str):
+        return kept
+    place = (*path, "config")
+    if type_ == "agent":
+        return agent(draft, kept, path)
+    kept["config"] = found = draft.kept(config, place, CONFIGS[type_])
+    if type_ == "python":
+        kept["config"] = _python(draft, found, place)
+    if type_ == "subgraph":
+        _subgraph(draft, found, place, file)
+    return kept
+
+
+def _subgraph(draft: Draft, config: dict[str, Any], path: Path, file: str) -> None:
+    inner = config.get("config")
+    if config.get("type") == "config" and isinstance(inner, dict):
+        config["config"] = _graph(draft, inner, (*path, "config"), file)
+
+
+def _python(draft: Draft, config: dict[str, Any], path: Path) -> dict[str, Any]:
+    for key in ("args", "env"):
+        if config.get(key):
+            hint = "set it in the code"
+            draft.refuse((*path, key), f"{key!r} of a python node has no counterpart", hint)
+    for key in ("interpreter", "encoding"):
+        if config.get(key):
+            reason = "the code runs in this Python, and in UTF-8"
+            draft.leave_out((*path, key), f"{key!r} has no counterpart: {reason}")
+    draft.change(path, "the code that runs the message it gets is written out")
+    draft.moved((*path, "timeout"), (*path, "timeout_seconds"))
+    timeout = config.get("timeout_seconds", 60)
+    return {"code": RUN_MESSAGE, "timeout": timeout, "packages": True}
+
+
+def _first_id(nodes: Any) -> list[Any]:
+    """A start to go on with, so that one missing start is complained of once."""
+    items = nodes if isinstance(nodes, list) else []
+    return [node["id"] for node in items if isinstance(node, dict) and "id" in node][:1]
+
+
+def _stem(file: str) -> str:
+    name = file.replace("\\", "/").rpartition("/")[2]
+    return name.rpartition(".")[0] or name or "graph"

@@ -1,0 +1,107 @@
+"""Council: its JSON as a graph document.
+
+There the engine hands one shared state from node to node: the document, what agents said of it,
+the score. Here messages do that, so the translation adds the edges along which they travel.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rondel.formats.council_nodes import TYPES, node_of
+from rondel.formats.council_wiring import Wiring
+from rondel.formats.translation import Draft, Translation
+from rondel.graph.names import Names
+from rondel.graph.paths import Path
+from rondel.graph.positions import Parsed
+
+TOP = ("start_node_id", "nodes", "workflow_id", "id", "name", "description")
+NODE = ("node_id", "id", "type", "name", "next_ids", "properties")
+LABELS = {"loop": ("continue", "exit"), "vote": ("pass", "reject")}
+"""Node types that choose among their next nodes, and what their ways are called."""
+
+
+def translate(parsed: Parsed, file: str) -> Translation:
+    """The graph document of a Council workflow."""
+    draft = Draft(parsed, file)
+    data = parsed.data
+    if not isinstance(data, dict) or not isinstance(data.get("nodes"), dict):
+        message = "there are no 'nodes', a mapping of ids to nodes"
+        draft.refuse((), message, "is this a workflow of Council?")
+        return draft.give_up()
+    kept = draft.kept(data, (), TOP)
+    nodes = {name: node for name, node in kept["nodes"].items() if _is_node(draft, name, node)}
+    start = _start(draft, kept.get("start_node_id"), nodes)
+    wiring = _wired(draft, start, kept["nodes"], nodes)
+    graph: dict[str, Any] = {
+        "id": _text(kept, "workflow_id", "id", "name") or "council",
+        "description": _text(kept, "description", "name"),
+        "start": [start],
+        "end": wiring.ends(),
+        "nodes": [],
+        "edges": [],
+    }
+    for name, node in nodes.items():
+        _add_node(draft, graph, name, node)
+    graph["nodes"] += wiring.helpers
+    for place, wired in enumerate(wiring.edges):
+        draft.moved(("graph", "edges", place), wired.origin)
+        graph["edges"].append(wired.edge)
+    draft.moved(("graph", "start", 0), ("start_node_id",))
+    draft.moved(("graph",), ())
+    return draft.finish({"version": 1, "graph": {k: v for k, v in graph.items() if v}})
+
+
+def _is_node(draft: Draft, name: str, node: Any) -> bool:
+    path: Path = ("nodes", name)
+    if not isinstance(node, dict):
+        draft.refuse(path, f"the node {name!r} is not a mapping", "give it a type and next_ids")
+        return False
+    if node.get("type") not in TYPES:
+        type_ = node.get("type")
+        hint = Names(TYPES, what="there are").hint(str(type_))
+        draft.refuse((*path, "type"), f"the node type {type_!r} has no counterpart", hint)
+        return False
+    return True
+
+
+def _start(draft: Draft, start: Any, nodes: dict[str, Any]) -> str:
+    """The start node; if there is no such node, one to go on with."""
+    if isinstance(start, str) and start in nodes:
+        return start
+    hint = Names(nodes, what="there are").hint(str(start))
+    draft.refuse(("start_node_id",), f"there is no start node {start!r}", hint)
+    return next(iter(nodes), "")
+
+
+def _wired(draft: Draft, start: str, given: dict[str, Any], nodes: dict[str, Any]) -> Wiring:
+    """The edges as the nodes name them, then those that the shared state needs."""
+    wiring = Wiring(start, {name: node["type"] for name, node in nodes.items()})
+    for name, node in nodes.items():
+        next_ids = node.get("next_ids") or []
+        for place, target in enumerate(next_ids if isinstance(next_ids, list) else []):
+            origin: Path = ("nodes", name, "next_ids", place)
+            if target not in given:
+                hint = Names(nodes, what="there are").hint(str(target))
+                draft.refuse(origin, f"there is no node {target!r}", hint)
+            elif target in nodes:
+                labels = LABELS.get(node["type"], ())
+                label = labels[place] if place < len(labels) and len(next_ids) > 1 else ""
+                wiring.lead(name, target, origin, label)
+    for told in wiring.share_state():
+        draft.change(("nodes", told.node), told.message)
+    return wiring
+
+
+def _add_node(draft: Draft, graph: dict[str, Any], name: str, node: dict[str, Any]) -> None:
+    path: Path = ("nodes", name)
+    native: Path = ("graph", "nodes", len(graph["nodes"]))
+    kept = draft.kept(node, path, NODE)
+    draft.moved(native, path)
+    draft.moved((*native, "config"), (*path, "properties"))
+    graph["nodes"].append(node_of(draft, name, kept, path))
+
+
+def _text(data: dict[str, Any], *keys: str) -> str:
+    """The first of these keys that holds a text."""
+    return next((data[key] for key in keys if isinstance(data.get(key), str) and data[key]), "")

@@ -1,0 +1,207 @@
+"""The edges of a Council workflow, and those along which its shared state travels here.
+
+In a loop the document goes round: what a reviewer chooses, else what the last agent wrote, is the
+next round's document. Every agent sees the document. The loop sees every agent's score.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from rondel.graph.paths import Path
+
+SPEAKERS = frozenset({"agent", "vote", "fact_check"})
+"""Node types that make something new of the document."""
+
+READERS = frozenset({"agent"})
+
+
+class Wired(NamedTuple):
+    """An edge, and where the file has what it was made of."""
+
+    edge: dict[str, Any]
+    origin: Path
+
+
+class Told(NamedTuple):
+    """Something that is different now, for the report."""
+
+    node: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """A loop: its node, where it goes on and where it exits, and who is in it."""
+
+    loop: str
+    head: str
+    exit: str
+    body: frozenset[str]
+    author: str | None
+    """The last agent before the loop: what it writes is the next round's document."""
+    reviewer: str | None
+
+
+class Wiring:
+    """The edges of one workflow."""
+
+    def __init__(self, start: str, types: dict[str, str]) -> None:
+        self._start = start
+        self._types = types
+        self._after: dict[str, list[str]] = defaultdict(list)
+        self._before: dict[str, list[str]] = defaultdict(list)
+        self.edges: list[Wired] = []
+        self.helpers: list[dict[str, Any]] = []
+
+    def lead(self, source: str, target: str, origin: Path, label: str = "") -> None:
+        """An edge that the file has."""
+        self._after[source].append(target)
+        self._before[target].append(source)
+        edge = {"from": source, "to": target}
+        self.edges.append(Wired({**edge, "label": label} if label else edge, origin))
+
+    def ends(self) -> list[str]:
+        """The ids of the end nodes; without one, the default of the format."""
+        return [name for name, type_ in self._types.items() if type_ == "end"]
+
+    def share_state(self) -> Iterable[Told]:
+        """Add the edges of the shared state, and say why."""
+        rounds = [self._round(name) for name, type_ in self._types.items() if type_ == "loop"]
+        loops = [found for found in rounds if found is not None]
+        for found in loops:
+            yield Told(
+                found.loop, "the loop decides only; the document travels on edges of its own"
+            )
+            self._carry_scores(found)
+            if found.reviewer is None:
+                self._carry_document(found)
+            else:
+                self._offer_choices(found, found.reviewer)
+                yield Told(found.reviewer, "each answer of the reviewer has a node of its own")
+        self._show_document(loops)
+
+    # Loops
+
+    def _round(self, loop: str) -> Round | None:
+        after = self._after[loop]
+        if len(after) < 2:
+            return None
+        head, exit_ = after[:2]
+        forward = self._reached([head], self._after, {loop})
+        body = frozenset(forward & self._reached([loop], self._before, {head}))
+        author = self._nearest(loop, body, SPEAKERS)
+        reviewers = [name for name in self._before[loop] if self._types[name] == "human_review"]
+        return Round(loop, head, exit_, body, author, next(iter(reviewers), None))
+
+    def _reached(
+        self, origins: list[str], links: dict[str, list[str]], borders: set[str]
+    ) -> set[str]:
+        seen, work = set(origins), list(origins)
+        while work:
+            name = work.pop()
+            for other in links[name] if name not in borders else ():
+                if other not in seen:
+                    seen.add(other)
+                    work.append(other)
+        return seen
+
+    def _nearest(self, name: str, body: frozenset[str], types: frozenset[str]) -> str | None:
+        """The first node of such a type on the way back from a node."""
+        seen, work = {name}, [name]
+        for current in work:
+            for before in self._before[current]:
+                if before in seen or before not in body:
+                    continue
+                if self._types[before] in types:
+                    return before
+                seen.add(before)
+                work.append(before)
+        return None
+
+    def _carry_scores(self, found: Round) -> None:
+        """Whatever an agent of the loop scored reaches the loop; its own edges carry nothing."""
+        for wired in self.edges:
+            edge = wired.edge
+            if edge["from"] == found.loop and edge["to"] in (found.head, found.exit):
+                edge["carry_data"] = False
+        for name in self._types:
+            speaks = name in found.body and self._types[name] in SPEAKERS
+            if speaks and name not in self._before[found.loop]:
+                self._data(name, found.loop, found.loop)
+
+    def _carry_document(self, found: Round) -> None:
+        if found.author is not None:
+            self._data(found.author, found.head, found.loop)
+            self._data(found.author, found.exit, found.loop)
+
+    def _offer_choices(self, found: Round, reviewer: str) -> None:
+        """What the reviewer answers decides which document goes on."""
+        self.edges = [
+            wired
+            for wired in self.edges
+            if (wired.edge["from"], wired.edge["to"]) != (reviewer, found.loop)
+        ]
+        choices = {"apply": found.author, "continue": found.head, "rollback": None}
+        past = f"{reviewer} past"
+        self._helper(past, "The document of a round that went on")
+        self._data(found.head, past, reviewer)
+        self._trigger(past, found.loop, reviewer)
+        for action, source in choices.items():
+            node = f"{reviewer} {action}"
+            keeps = action == "rollback"
+            self._helper(node, f"The reviewer said {action}", keeps=keeps)
+            if source is not None:
+                self._data(source, node, reviewer)
+            self._trigger(reviewer, node, reviewer, action)
+            self._trigger(node, past if source is not None else found.loop, reviewer)
+            self._data(node, found.head, reviewer)
+            self._data(node, found.exit, reviewer)
+        self._data(self._start, f"{reviewer} rollback", reviewer)
+        self._data(past, f"{reviewer} rollback", reviewer)
+        self._data(self._start, found.exit, reviewer)
+        self._trigger(reviewer, found.exit, reviewer, "exit")
+
+    # The document
+
+    def _show_document(self, loops: list[Round]) -> None:
+        """An agent that does not get the document from the node before gets it besides."""
+        for name, type_ in self._types.items():
+            if type_ not in READERS:
+                continue
+            around = next((found for found in loops if name in found.body), None)
+            source = around.head if around is not None else self._start
+            if name != source and not self._hands_on(source, name):
+                self._data(source, name, name)
+
+    def _hands_on(self, source: str, target: str) -> bool:
+        """Whether what the source says arrives at the target as it is."""
+        seen, work = {target}, [target]
+        for current in work:
+            for before in self._before[current]:
+                if before == source:
+                    return True
+                if before not in seen and self._types[before] not in SPEAKERS:
+                    seen.add(before)
+                    work.append(before)
+        return False
+
+    # Edges and nodes
+
+    def _helper(self, name: str, description: str, *, keeps: bool = False) -> None:
+        node: dict[str, Any] = {"id": name, "type": "passthrough", "description": description}
+        self.helpers.append({**node, "context_window": -1} if keeps else node)
+
+    def _data(self, source: str, target: str, place: str) -> None:
+        edge = {"from": source, "to": target, "trigger": False}
+        self.edges.append(Wired(edge, ("nodes", place)))
+
+    def _trigger(self, source: str, target: str, place: str, action: str = "") -> None:
+        edge: dict[str, Any] = {"from": source, "to": target, "carry_data": False}
+        if action:
+            expr = {"expr": f'data.action == "{action}"'}
+            edge["condition"] = {"type": "expr", "config": expr}
+        self.edges.append(Wired(edge, ("nodes", place)))

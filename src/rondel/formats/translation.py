@@ -1,0 +1,111 @@
+"""A document of another system on its way to a graph document: what became of it, and of what."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rondel.errors import Problem
+from rondel.graph.names import Names
+from rondel.graph.paths import Path, path_text
+from rondel.graph.positions import Parsed, Positions
+
+
+@dataclass(frozen=True, slots=True)
+class MovedPositions(Positions):
+    """The lines of a foreign file, asked for by the paths of its translation."""
+
+    origins: Mapping[Path, Path]
+
+    def line(self, path: Path) -> int:
+        """The line of what this part of the translation was made of."""
+        return Positions.line(self, self.origin(path))
+
+    def key_line(self, path: Path) -> int:
+        """The line of its key."""
+        return Positions.key_line(self, self.origin(path))
+
+    def origin(self, path: Path) -> Path:
+        """Where the foreign file has what is at a path of the translation."""
+        for length in range(len(path), 0, -1):
+            moved = self.origins.get(path[:length])
+            if moved is not None:
+                return (*moved, *path[length:])
+        return path
+
+
+@dataclass(frozen=True, slots=True)
+class Translation(Parsed):
+    """A graph document made of a foreign one; `changes` says what is written differently now.
+
+    `warnings` are about what was left out because nothing here corresponds to it.
+    """
+
+    changes: tuple[Problem, ...] = ()
+
+
+class Draft:
+    """A translation in the making."""
+
+    def __init__(self, parsed: Parsed, file: str) -> None:
+        self.file = file
+        self.origins: dict[Path, Path] = {}
+        self._positions = parsed.positions
+        self._problems: list[Problem] = []
+        self._warnings: list[Problem] = []
+        self._changes: list[Problem] = []
+
+    def moved(self, native: Path, foreign: Path) -> None:
+        """Note that what is at a path of the translation was elsewhere in the file."""
+        self.origins[native] = foreign
+
+    def line(self, path: Path) -> int:
+        """The line of what the foreign file has at a path."""
+        return self._positions.key_line(path)
+
+    def refuse(self, path: Path, message: str, hint: str = "") -> None:
+        """Note something for which there is no translation."""
+        self._problems.append(self._told(path, message, hint))
+
+    def leave_out(self, path: Path, message: str, hint: str = "") -> None:
+        """Note something that is left out, without harm."""
+        self._warnings.append(self._told(path, message, hint))
+
+    def change(self, path: Path, message: str) -> None:
+        """Note something that is written differently now."""
+        self._changes.append(self._told(path, message, ""))
+
+    def kept(
+        self,
+        mapping: Mapping[str, Any],
+        path: Path,
+        known: Collection[str],
+        useless: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
+        """The keys of a mapping that are known; `useless` says why others have no counterpart."""
+        found = {}
+        for key, value in mapping.items():
+            if key in known:
+                found[key] = value
+            elif useless and key in useless:
+                self.leave_out((*path, key), f"{key!r} has no counterpart: {useless[key]}")
+            else:
+                hint = Names(known).hint(key)
+                self.leave_out((*path, key), f"the key {key!r} is unknown and ignored", hint)
+        return found
+
+    def give_up(self) -> Translation:
+        """The translation of something that is no graph; it holds a graph with nothing wrong."""
+        nodes = [{"id": "nothing", "type": "passthrough"}]
+        return self.finish({"graph": {"id": "nothing", "nodes": nodes}})
+
+    def finish(self, document: Any) -> Translation:
+        """The translation."""
+        old = self._positions
+        positions = MovedPositions(old.root, old.first, old.lines, old.late, self.origins)
+        told = (tuple(self._problems), tuple(self._warnings), tuple(self._changes))
+        return Translation(document, positions, *told)
+
+    def _told(self, path: Path, message: str, hint: str) -> Problem:
+        return Problem(message, path_text(path), hint, self.file, self._positions.line(path))

@@ -1,0 +1,199 @@
+"""One question to a model and all that it takes to answer it: tools, and one repair."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import msgspec
+
+from rondel.engine.protocols import Context
+from rondel.errors import ModelError
+from rondel.models.model import Answer, Request, ToolCall, Turn
+from rondel.nodes.structured import AnswerSchema, Misfit
+from rondel.nodes.tools import Execution, Offer, Toolbox, result_of
+
+NAME_CHARACTERS = 64
+"""The most of a tool's name in the journal: a model may call it anything."""
+
+Ask = Callable[[Request], Awaitable[Answer]]
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """An answer, and how many calls of the model it took."""
+
+    answer: Answer
+    calls: int = 1
+
+
+@dataclass(slots=True)
+class Conversation:
+    """Asks, runs the tools that are called, asks again, until there is an answer that fits.
+
+    With tools every turn and every call is a sub-step. Without, only an answer that has to be
+    repaired is one: whatever is done when the step ends is in the step's own record.
+    """
+
+    ctx: Context
+    request: Request
+    agent: str
+    ask: Ask
+    toolbox: Toolbox | None = None
+    schema: AnswerSchema | None = None
+    max_tool_calls: int = 10
+    _turns: list[Turn] = field(default_factory=list)
+    _offer: Offer | None = None
+
+    async def held(self) -> Heard:
+        """The answer in the end."""
+        called, repaired = 0, False
+        while True:
+            answer = await self._turn()
+            if self.toolbox is not None and answer.calls:
+                called += len(answer.calls)
+                if called > self.max_tool_calls:
+                    raise self._too_many()
+                self._turns.append(await self._with_results(answer, self.toolbox))
+                continue
+            read = self._read(answer)
+            if not isinstance(read, Misfit):
+                return Heard(replace(answer, data=read), self.calls)
+            if repaired:
+                raise self._unfit(read)
+            repaired = True
+            self._turns.append(answer.turn(reply=read.correction))
+
+    # Turns
+
+    @property
+    def calls(self) -> int:
+        """How many calls of the model it has taken, the one under way or failed counted."""
+        return len(self._turns) + 1
+
+    async def _turn(self) -> Answer:
+        number = self.calls
+
+        async def asked() -> dict[str, Any]:
+            answer = await self.ask(await self._next_request(number))
+            if self.toolbox is None and not isinstance(self._read(answer), Misfit):
+                raise _Fits(answer)
+            return _kept(answer)
+
+        if self.toolbox is None and number > 1:
+            return await self.ask(await self._next_request(number))
+        try:
+            return _answer_of(await self.ctx.substep(self._part(f"turn {number}"), asked))
+        except _Fits as fits:
+            return fits.answer
+
+    async def _next_request(self, number: int) -> Request:
+        request = self.request
+        tools = [] if self.toolbox is None else (await self._opened(self.toolbox)).specs
+        schema = request.schema if self.schema is None else self.schema.schema
+        if number == 1:
+            return replace(request, tools=tools, schema=schema)
+        return replace(
+            request,
+            tools=tools,
+            schema=schema,
+            turns=tuple(self._turns),
+            text=_told_last(self._turns[-1]),
+            index=request.index + number - 1,
+            idempotency_key=f"{request.idempotency_key}:turn {number}",
+        )
+
+    def _read(self, answer: Answer) -> dict[str, Any] | Misfit:
+        """The answer's data; with a schema, what it says in it comes on top."""
+        if self.schema is None:
+            return answer.data
+        read = self.schema.read(answer)
+        return read if isinstance(read, Misfit) else {**answer.data, **read}
+
+    # Calls
+
+    async def _with_results(self, answer: Answer, toolbox: Toolbox) -> Turn:
+        calls = [self._called(call, place, toolbox) for place, call in enumerate(answer.calls, 1)]
+        # All run to their end even if one cannot: what they did is journalled.
+        done = await asyncio.gather(*calls, return_exceptions=True)
+        errors = [each for each in done if isinstance(each, BaseException)]
+        if errors:  # what ends the step for good goes before what may be tried again
+            raise next((each for each in errors if not isinstance(each, Exception)), errors[0])
+        executions = [each for each in done if isinstance(each, dict)]
+        results = [
+            result_of(call, execution)
+            for call, execution in zip(answer.calls, executions, strict=True)
+        ]
+        return answer.turn(results)
+
+    async def _called(self, call: ToolCall, place: int, toolbox: Toolbox) -> Execution:
+        async def run() -> Execution:
+            return await (await self._opened(toolbox)).run(call)
+
+        name = call.name[:NAME_CHARACTERS]
+        part = self._part(f"turn {self.calls} call {place} {name}")
+        execution: Execution = await self.ctx.substep(part, run, "tool_execution")
+        return execution
+
+    async def _opened(self, toolbox: Toolbox) -> Offer:
+        """The tools, found when they are first needed: a step that only reads its journal
+        needs none."""
+        if self._offer is None:
+            self._offer = await toolbox.open()
+        return self._offer
+
+    # Names and failures
+
+    def _part(self, name: str) -> str:
+        """A name that is unique in the step: several conversations are told apart by their keys."""
+        own = self.request.idempotency_key.removeprefix(self.ctx.idempotency_key).lstrip(":")
+        return f"{own} {name}" if own else name
+
+    @property
+    def _who(self) -> str:
+        own = self.agent == self.ctx.node_id
+        return "the model" if own else f"the agent {self.agent!r}"
+
+    def _too_many(self) -> ModelError:
+        return ModelError(
+            f"{self._who} called more than {self.max_tool_calls} tools in one step; raise "
+            "max_tool_calls, or say in its role when to stop",
+            retryable=False,
+        )
+
+    def _unfit(self, misfit: Misfit) -> ModelError:
+        return ModelError(
+            f"{self._who} gave no answer that fits its JSON Schema, asked twice: "
+            f"{'; '.join(misfit.errors)}; simplify the schema, or take another model"
+        )
+
+
+class _Fits(Exception):
+    """An answer that needs no repair, and no record of its own."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+
+
+def _told_last(turn: Turn) -> str:
+    """What the model was told after its last answer: what its tools said, or what was wrong."""
+    told = [result.content for result in turn.results] or [turn.reply]
+    return "\n\n".join(told)
+
+
+def _kept(answer: Answer) -> dict[str, Any]:
+    """An answer as the journal keeps it; what it took is in the record of the sub-step."""
+    kept: dict[str, Any] = {"content": answer.content}
+    if answer.data:
+        kept["data"] = answer.data
+    if answer.calls:
+        kept["calls"] = msgspec.to_builtins(list(answer.calls))
+    if answer.record is not None:
+        kept["record"] = answer.record
+    return kept
+
+
+def _answer_of(kept: dict[str, Any]) -> Answer:
+    return msgspec.convert(kept, Answer)

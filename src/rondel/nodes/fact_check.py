@@ -1,0 +1,179 @@
+"""The node type `fact_check`: an agent checks the claims of a text, and the way goes by that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
+
+from rondel.engine.message import Message
+from rondel.engine.protocols import Context, Emit, Exit
+from rondel.engine.registry import Registry
+from rondel.errors import ModelError, StepFailed
+from rondel.graph.promises import Promise
+from rondel.models.model import Request
+from rondel.nodes import agent
+from rondel.nodes.agent import AgentConfig
+from rondel.nodes.agent_promise import calls_of, promise_of_agent
+from rondel.nodes.asking import Asker
+from rondel.nodes.conversation import Conversation
+from rondel.nodes.fact_check_prompts import Claim, Prompts
+from rondel.nodes.panel import topic_of
+from rondel.nodes.structured import AnswerSchema
+from rondel.nodes.tools import Entry, entry_type
+
+CLAIMS_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "claims": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "claim": {"type": "string"},
+                    "verified": {"type": "boolean"},
+                    "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+                    "sources": {"type": "array", "items": {"type": "string"}},
+                },
+                "required": ["claim", "verified", "confidence", "sources"],
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["claims"],
+    "additionalProperties": False,
+}
+
+
+class FactCheckConfig(BaseModel):
+    """Who checks, with which tools, and how sure a claim must be to count as verified.
+
+    It is used through `config_for(registry)`, which knows the providers.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    agent: AgentConfig = Field(description="The checker: the config of an agent.")
+    tools: list[Entry] = Field([], description="What it may use besides its own tools.")
+    verify_threshold: Annotated[float, Field(strict=True, ge=0, le=1)] = 0.7
+
+    @property
+    def checker(self) -> AgentConfig:
+        """The agent with all its tools."""
+        if not self.tools:
+            return self.agent
+        return self.agent.model_copy(update={"tools": [*self.agent.tools, *self.tools]})
+
+    def promise(self) -> Promise:
+        """One check, mended once at most, and a way that goes by it."""
+        checker = self.checker
+        limit = checker.max_tool_calls if checker.tools else 0
+        calls = calls_of([(promise_of_agent(checker.options, CLAIMS_SCHEMA, limit), 1)])
+        keys = frozenset({"claims", "verified", "confidence", "summary", "error"})
+        return Promise(emits=True, keys=keys, passes=False, calls=calls)
+
+    @model_validator(mode="after")
+    def _has_one_schema(self) -> Self:
+        if self.agent.output_schema is not None:
+            raise ValueError(
+                "a fact_check sets the schema of its agent's answers itself; drop output_schema"
+            )
+        return self
+
+
+class FactCheckProcessor:
+    """Asks for the claims, counts those that hold, and says which way to go.
+
+    A check that fails says so and is not verified. The node's state is the number of calls so far.
+    """
+
+    def __init__(self, config: FactCheckConfig, asker: Asker) -> None:
+        self._threshold = config.verify_threshold
+        self._asker = replace(asker, schema=AnswerSchema(CLAIMS_SCHEMA))
+
+    async def process(self, ctx: Context) -> Emit:
+        prompts = Prompts.on(topic_of(ctx))
+        request = self._request(ctx, prompts.check())
+        checking = self._asker.conversation(ctx, request, ctx.node_id)
+        try:
+            found = (await checking.held()).answer.data["claims"]
+        except (ModelError, StepFailed) as error:
+            return await self._failed(ctx, prompts, checking, str(error))
+        claims = [self._judged(claim) for claim in found]
+        verified = bool(claims) and all(claim["verified"] for claim in claims)
+        summary = prompts.summary(claims, self._threshold, verified=verified)
+        data = self._data(claims, summary, verified=verified)
+        return self._emit(data, request.index + checking.calls)
+
+    def route(self, output: Emit, edges: Sequence[Exit]) -> Sequence[Exit]:
+        if len(edges) < 2:
+            return edges
+        onward = [edge for edge in edges if edge.label == "pass"]
+        back = [edge for edge in edges if edge.label == "reject"]
+        onward = onward or [next((edge for edge in edges if edge not in back), edges[0])]
+        others = [edge for edge in (edges[1], edges[0], *edges[2:]) if edge not in onward]
+        back = back or others[:1]
+        return onward if output.messages[-1].data["verified"] else back
+
+    def _request(self, ctx: Context, prompt: str) -> Request:
+        return Request(
+            node_id=ctx.node_id,
+            messages=[Message(prompt, role="user", source=ctx.node_id)],
+            idempotency_key=ctx.idempotency_key,
+            text=prompt,
+            data=ctx.data,
+            index=(ctx.state or 0) + ctx.offset + ctx.attempt - 1,
+            round=ctx.round,
+            address=ctx.address,
+        )
+
+    def _judged(self, claim: Claim) -> Claim:
+        """A claim that the checker is not sure of is not verified, whatever it says."""
+        sure = claim["confidence"] >= self._threshold
+        return {**claim, "verified": bool(claim["verified"]) and sure}
+
+    def _data(self, claims: list[Claim], summary: str, *, verified: bool) -> dict[str, Any]:
+        confidence = min((claim["confidence"] for claim in claims), default=0.0)
+        return {
+            "claims": claims,
+            "verified": verified,
+            "confidence": confidence,
+            "summary": summary,
+        }
+
+    async def _failed(
+        self, ctx: Context, prompts: Prompts, checking: Conversation, error: str
+    ) -> Emit:
+        async def told() -> dict[str, str]:
+            return {"error": error, "kind": "fact_check_failed"}
+
+        await ctx.substep("check failed", told, "error")
+        data = self._data([], prompts.failure(error), verified=False)
+        return self._emit({**data, "error": error}, checking.request.index + checking.calls)
+
+    def _emit(self, data: dict[str, Any], calls: int) -> Emit:
+        report = {"verified": data["verified"], "confidence": data["confidence"]}
+        return Emit((Message(data["summary"], data),), calls, report=report)
+
+
+def _build(config: FactCheckConfig, registry: Registry) -> FactCheckProcessor:
+    return FactCheckProcessor(config, agent.asker_of(config.checker, registry))
+
+
+def config_for(registry: Registry) -> type[FactCheckConfig]:
+    """The check's config with an agent as `registry` knows it."""
+    entries: Any = list[entry_type(registry)]  # type: ignore[misc]
+    return create_model(
+        "FactCheckConfig",
+        __base__=FactCheckConfig,
+        __module__=__name__,
+        agent=(agent.config_for(registry), FactCheckConfig.model_fields["agent"]),
+        tools=(entries, FactCheckConfig.model_fields["tools"]),
+    )
+
+
+def register(registry: Registry) -> None:
+    """Add `fact_check`."""
+    registry.node("fact_check", config_for(registry), _build)

@@ -1,0 +1,127 @@
+"""Structured answers: the JSON Schema that an answer must fit, and what it says in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from rondel.graph.json_in_text import objects_in
+from rondel.models.model import Answer
+
+if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
+
+SHOWN_ERRORS = 3
+ERROR_CHARACTERS = 300
+"""The most of one error that is told: it may quote the whole answer."""
+
+NOTHING = "there is no JSON object in it"
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """Why an answer does not fit: the first errors, each with its place."""
+
+    errors: Sequence[str]
+
+    @property
+    def correction(self) -> str:
+        """What the model is told."""
+        return (
+            "This answer does not fit the JSON Schema that was asked for: "
+            f"{'; '.join(self.errors)}. Answer again with exactly one JSON object that fits it, "
+            "and nothing else."
+        )
+
+
+@dataclass(frozen=True)
+class AnswerSchema:
+    """The schema of an agent's answers; its `schema` has passed `checked_schema`."""
+
+    schema: dict[str, Any]
+
+    def read(self, answer: Answer) -> dict[str, Any] | Misfit:
+        """What the answer says in the schema: in its data, else in the last JSON in its text."""
+        said: list[dict[str, Any]] = [answer.data, *reversed(objects_in(answer.content))]
+        said = [each for each in said if each]
+        for each in said:
+            if self._validator.is_valid(each):
+                return each
+        if not said:
+            empty: dict[str, Any] = {}
+            is_said = "{" in answer.content and self._validator.is_valid(empty)
+            return empty if is_said else Misfit([NOTHING])
+        return Misfit(self._errors(said[0]))
+
+    @cached_property
+    def _validator(self) -> Validator:
+        return _validator_of(self.schema)
+
+    def _errors(self, value: dict[str, Any]) -> list[str]:
+        errors = sorted(self._validator.iter_errors(value), key=lambda error: error.json_path)
+        shown = [_shortened(f"{error.json_path}: {error.message}") for error in errors]
+        more = len(shown) - SHOWN_ERRORS
+        return [*shown[:SHOWN_ERRORS], *([f"and {more} more"] if more > 0 else [])]
+
+
+def checked_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema, if it is one, of an object, and complete; ValueError if not."""
+    from jsonschema.exceptions import SchemaError
+    from referencing.exceptions import Unresolvable
+
+    validator = _validator_of(schema)
+    checker: Any = type(validator)
+    try:
+        checker.check_schema(schema, format_checker=checker.FORMAT_CHECKER)
+    except SchemaError as error:
+        place = error.json_path.removeprefix("$").lstrip(".")
+        where = f" at {place!r}" if place else ""
+        raise ValueError(_shortened(f"is no JSON Schema{where}: {error.message}")) from None
+    if schema.get("type") != "object":
+        raise ValueError("must describe an object (type: object): it becomes the message's data")
+    resolver = _resolver_of(schema)
+    for reference in _references(schema):
+        try:
+            resolver.lookup(reference)
+        except Unresolvable:
+            raise ValueError(
+                f"has a $ref {reference!r} that leads nowhere; refer to $defs in the schema itself"
+            ) from None
+    return schema
+
+
+def _validator_of(schema: dict[str, Any]) -> Validator:
+    """A validator that knows the drafts and fetches nothing."""
+    from jsonschema.validators import Draft202012Validator, validator_for
+    from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
+
+    kind: Any = validator_for(schema, default=Draft202012Validator)
+    validator: Validator = kind(schema, registry=REGISTRY, format_checker=kind.FORMAT_CHECKER)
+    return validator
+
+
+def _resolver_of(schema: dict[str, Any]) -> Any:
+    from jsonschema_specifications import REGISTRY
+    from referencing import Resource
+    from referencing.jsonschema import DRAFT202012
+
+    resource: Any = Resource.from_contents(schema, default_specification=DRAFT202012)
+    return REGISTRY.resolver_with_root(resource)
+
+
+def _references(schema: Any) -> Iterator[str]:
+    if isinstance(schema, dict):
+        if isinstance(reference := schema.get("$ref"), str):
+            yield reference
+        for value in schema.values():
+            yield from _references(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            yield from _references(value)
+
+
+def _shortened(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= ERROR_CHARACTERS else f"{text[: ERROR_CHARACTERS - 1]}…"

@@ -1,0 +1,221 @@
+"""The tools of an agent: which it may use, how long each may take, and what comes of a call."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    create_model,
+)
+
+from rondel.conditions.names import registered
+from rondel.engine.registry import Registry
+from rondel.errors import StepFailed
+from rondel.graph.durations import Duration
+from rondel.graph.names import Names
+from rondel.models.model import ToolCall, ToolResult, ToolSpec
+from rondel.tools.function import FunctionTool
+from rondel.tools.server import ServerConfig
+from rondel.tools.servers import connection_to
+from rondel.tools.tool import Tool, ToolFailed
+
+TIMEOUT = 60.0
+"""Seconds that one call may take where nothing else is set."""
+
+OUTPUT_BYTES = 100_000
+"""The most of an output that a model is told, and a journal keeps."""
+
+NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""What every provider takes as the name of a tool."""
+
+Execution = dict[str, Any]
+"""A call as it is journalled and told: tool, input, output; `failed` if it did."""
+
+
+class FunctionEntry(BaseModel):
+    """A registered Python function."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    function: str
+    timeout: Duration = TIMEOUT
+
+
+class ServerEntry(BaseModel):
+    """The tools of an MCP server, or those of them that are allowed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    mcp: ServerConfig
+    allow: Annotated[list[str], Field(min_length=1)] | None = None
+    timeout: Duration = TIMEOUT
+
+
+Entry = FunctionEntry | ServerEntry
+
+
+def entry_type(registry: Registry) -> Any:
+    """What stands in `tools`: a function that `registry` knows, by its name, or an MCP server."""
+    name = Annotated[
+        str, AfterValidator(registered(registry, "function")), AfterValidator(_callable_by_models)
+    ]
+    function = create_model(
+        "FunctionEntry", __base__=FunctionEntry, __module__=__name__, function=(name, ...)
+    )
+    union = Annotated[function, Tag("function")] | Annotated[ServerEntry, Tag("mcp")]
+    return Annotated[
+        Annotated[union, Discriminator(_kind)],
+        BeforeValidator(_spelled_out, json_schema_input_type=str | function | ServerEntry),
+    ]
+
+
+def _spelled_out(value: Any) -> Any:
+    return {"function": value} if isinstance(value, str) else value
+
+
+def _kind(value: Any) -> str:
+    is_server = isinstance(value, ServerEntry) or (isinstance(value, dict) and "mcp" in value)
+    return "mcp" if is_server else "function"
+
+
+def _callable_by_models(name: str) -> str:
+    if not NAME.fullmatch(name):
+        raise ValueError(
+            f"models cannot call a tool {name!r}; register it under a name of letters, digits, "
+            "- and _"
+        )
+    return name
+
+
+@dataclass(frozen=True, slots=True)
+class ServerTool:
+    """A tool of an MCP server."""
+
+    server: ServerConfig
+    spec: ToolSpec
+
+    async def prepare(self) -> None:
+        await (await connection_to(self.server)).open()
+
+    async def call(self, arguments: dict[str, Any]) -> str:
+        return await (await connection_to(self.server)).call(self.spec.name, arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """The tools that a model may call in one step, and those it may not though they exist."""
+
+    tools: Mapping[str, tuple[Tool, float]]
+    withheld: frozenset[str] = frozenset()
+
+    @property
+    def specs(self) -> list[ToolSpec]:
+        """What the model is told of them."""
+        return [tool.spec for tool, _ in self.tools.values()]
+
+    async def run(self, call: ToolCall) -> Execution:
+        """What came of a call; whatever goes wrong is told to the model, not raised."""
+        given: Any = call.malformed or call.arguments
+        told = {"tool": call.name, "input": given}
+        try:
+            return {**told, "output": _cut(await self._run(call))}
+        except ToolFailed as failure:
+            error = str(failure)
+        except Exception as raised:  # a tool is foreign code
+            error = f"{type(raised).__name__}: {' '.join(str(raised).split())}".removesuffix(": ")
+        return {**told, "output": _cut(error), "failed": True}
+
+    async def _run(self, call: ToolCall) -> str:
+        if call.name not in self.tools:
+            raise ToolFailed(self._refusal(call.name))
+        if call.malformed:
+            raise ToolFailed("the arguments are no JSON object; call it again with one")
+        tool, limit = self.tools[call.name]
+        await tool.prepare()
+        deadline = asyncio.timeout(limit)
+        try:
+            async with deadline:
+                return await tool.call(call.arguments)
+        except TimeoutError:
+            if not deadline.expired():
+                raise
+            raise ToolFailed(f"it took longer than its timeout of {limit:g} s") from None
+
+    def _refusal(self, name: str) -> str:
+        names = Names(self.tools, what="there are")
+        if name in self.withheld:
+            return f"the tool {name!r} is not allowed here; {names.listed()}"
+        return f"there is no tool {name!r}; {names.hint(name)}"
+
+
+class Toolbox:
+    """The tools of one agent."""
+
+    def __init__(self, entries: Sequence[Entry], registry: Registry) -> None:
+        self._functions = [
+            (FunctionTool(each.function, registry.function_named(each.function)), each.timeout)
+            for each in entries
+            if isinstance(each, FunctionEntry)
+        ]
+        self._servers = [each for each in entries if isinstance(each, ServerEntry)]
+
+    async def open(self) -> Offer:
+        """What can be called now; StepFailed where a server cannot be had."""
+        found: list[tuple[Tool, float]] = [*self._functions]
+        withheld: set[str] = set()
+        for entry in self._servers:
+            specs = await self._specs(entry)
+            allowed = {spec.name for spec in specs} if entry.allow is None else {*entry.allow}
+            found += [
+                (ServerTool(entry.mcp, spec), entry.timeout)
+                for spec in specs
+                if spec.name in allowed
+            ]
+            withheld |= {spec.name for spec in specs} - allowed
+        tools: dict[str, tuple[Tool, float]] = {}
+        for tool, limit in found:
+            if tool.spec.name in tools:
+                raise StepFailed(
+                    f"there are two tools called {tool.spec.name!r}; leave one of them out with "
+                    "allow"
+                )
+            tools[tool.spec.name] = tool, limit
+        return Offer(tools, frozenset(withheld))
+
+    async def _specs(self, entry: ServerEntry) -> list[ToolSpec]:
+        try:
+            specs = await (await connection_to(entry.mcp)).tools()
+        except ToolFailed as failure:
+            raise StepFailed(str(failure)) from None
+        names = Names((spec.name for spec in specs), what="it has")
+        missing = next((name for name in entry.allow or () if name not in names), None)
+        if missing is not None:
+            raise StepFailed(
+                f"the MCP server {entry.mcp.title!r} has no tool {missing!r}; {names.hint(missing)}"
+            )
+        return specs
+
+
+def result_of(call: ToolCall, execution: Execution) -> ToolResult:
+    """An execution as the model is told it."""
+    return ToolResult(call.id, str(execution["output"]), bool(execution.get("failed")))
+
+
+def _cut(output: str) -> str:
+    """The output, or its beginning and a note where it is too long."""
+    encoded = output.encode()
+    if len(encoded) <= OUTPUT_BYTES:
+        return output
+    start = encoded[:OUTPUT_BYTES].decode("utf-8", "ignore")
+    return f"{start}\n[cut: these are the first {OUTPUT_BYTES} of {len(encoded)} bytes]"

@@ -1,0 +1,1 @@
+"""What agents may use: Python functions and MCP servers."""

@@ -1,0 +1,256 @@
+"""A connection to an MCP server, through the `mcp` library; imported on first use only."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sys
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
+from contextvars import Context
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import httpx2
+import mcp_types as types
+from mcp import Client, MCPError
+from mcp.client.stdio import DEFAULT_INHERITED_ENV_VARS, StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from pydantic_core import to_json
+
+from rondel.models.model import ToolSpec
+from rondel.tools.error_output import ErrorOutput
+from rondel.tools.server import ServerConfig
+from rondel.tools.tool import ToolFailed
+
+Said = TypeVar("Said")
+
+START = 60.0
+"""Seconds within which a server must be up."""
+
+IDLE = 300.0
+"""Seconds without a call after which a server is let go; the next call starts it again."""
+
+TERMINATED = "Session terminated"
+"""What the library says when a server does not know its session any more."""
+
+INHERITED = ("PATH", "HOME")
+ENV = "/usr/bin/env"
+TIMEOUT = httpx2.Timeout(30.0, read=None)
+"""How long a call may take is the tool's own limit."""
+
+
+@dataclass(slots=True)
+class Life:
+    """One time that a server is up, from the first who needs it until it is over."""
+
+    opened: asyncio.Future[Client]
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+    task: asyncio.Task[None] | None = None
+    users: int = 0
+
+
+class Connection:
+    """One server in use, shared by all who name it.
+
+    The library wants to be left by the task that entered it, so a task of its own holds the
+    connection. It ends when nobody has called for a while, when the server is gone, and when the
+    event loop cancels what is left of its tasks.
+    """
+
+    def __init__(self, server: ServerConfig) -> None:
+        self._server = server
+        self._life: Life | None = None
+        self._errors: ErrorOutput | None = None
+
+    async def open(self) -> None:
+        """Have the server up; ToolFailed if it cannot be had."""
+        async with self._client():
+            pass
+
+    async def tools(self) -> list[ToolSpec]:
+        """The tools that the server has."""
+        found: list[types.Tool] = []
+        async with self._client() as client:
+            cursor: str | None = None
+            while True:
+                page = await self._answered(client.list_tools(cursor=cursor))
+                found += page.tools
+                cursor = page.next_cursor
+                if not cursor:
+                    break
+        return [ToolSpec(each.name, each.description or "", each.input_schema) for each in found]
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> str:
+        """What the tool says, as text; ToolFailed with what it says if that is an error."""
+        was_gone = self._is_gone
+        try:
+            result = await self._called(name, arguments)
+        except ServerGone:
+            if not was_gone:
+                raise
+            result = await self._called(name, arguments)  # the first call never arrived
+        text = self._server.hidden_in_outputs.of(_text_of(result))
+        if result.is_error:
+            raise ToolFailed(text)
+        return text
+
+    async def _called(self, name: str, arguments: dict[str, Any]) -> types.CallToolResult:
+        async with self._client() as client:
+            return await self._answered(client.call_tool(name, arguments))
+
+    async def _answered(self, call: Awaitable[Said]) -> Said:
+        """What the server says; when it is gone, the next call finds a new one."""
+        failure: ToolFailed
+        try:
+            return await call
+        except MCPError as error:
+            if error.code == types.CONNECTION_CLOSED:
+                self._leave()
+                failure = ServerGone(f"{self._who} ended{self._last_words}")
+            else:
+                if error.message == TERMINATED:
+                    self._leave()
+                failure = ToolFailed(self._told(f"{self._who} says: {error.message}"))
+        except (httpx2.HTTPError, OSError, ValueError) as error:
+            failure = ToolFailed(self._told(f"{self._who} cannot be asked: {_reason(error)}"))
+        raise failure  # here, so that it carries nothing of the error that may hold a secret
+
+    # The life of a connection
+
+    @asynccontextmanager
+    async def _client(self) -> AsyncIterator[Client]:
+        life = self._life
+        if life is None or life.over.is_set():
+            life = self._life = Life(asyncio.get_running_loop().create_future())
+            # A context of its own: it outlives the step that happens to come first.
+            life.task = asyncio.create_task(self._live(life), context=Context())
+        life.users += 1
+        try:
+            yield await asyncio.shield(life.opened)
+        finally:
+            life.users -= 1
+
+    async def _live(self, life: Life) -> None:
+        starting = asyncio.timeout(START)
+        try:
+            async with starting, self._entered() as client:
+                starting.reschedule(None)
+                life.opened.set_result(client)
+                await self._until_over(life)
+        except Exception as error:  # of the library, its transports, or the server below them
+            if not life.opened.done():
+                life.opened.set_exception(self._no_start(error, late=starting.expired()))
+                life.opened.exception()  # whoever waited may be gone
+        finally:
+            life.over.set()
+            life.opened.cancel()
+
+    @asynccontextmanager
+    async def _entered(self) -> AsyncIterator[Client]:
+        server = self._server
+        if server.url is not None:
+            async with httpx2.AsyncClient(headers=server.headers_sent, timeout=TIMEOUT) as http:
+                transport = streamable_http_client(server.url, http_client=http)
+                async with Client(transport) as client:
+                    yield client
+            return
+        with ErrorOutput() as errors:
+            self._errors = errors
+            transport = stdio_client(_parameters(server), errlog=errors.file)
+            async with Client(transport) as client:
+                errors.hand_over()
+                yield client
+
+    async def _until_over(self, life: Life) -> None:
+        while True:
+            try:
+                async with asyncio.timeout(IDLE):
+                    await life.over.wait()
+                return
+            except TimeoutError:
+                if not life.users:
+                    return
+
+    def _leave(self) -> None:
+        """This connection is of no use any more."""
+        if self._life is not None:
+            self._life.over.set()
+
+    # What is told
+
+    @property
+    def _who(self) -> str:
+        return f"the MCP server {self._server.title!r}"
+
+    @property
+    def _is_gone(self) -> bool:
+        return self._errors is not None and self._errors.ended
+
+    @property
+    def _last_words(self) -> str:
+        said = self._errors.last_line if self._errors is not None else ""
+        return f": {self._told(said)}" if said else ""
+
+    def _told(self, text: str) -> str:
+        return self._server.hidden_in_errors.of(text)
+
+    def _no_start(self, error: Exception, *, late: bool) -> ToolFailed:
+        if isinstance(error, ToolFailed):
+            return error
+        if late:
+            return ToolFailed(f"{self._who} was not ready within {START:g} s{self._last_words}")
+        reason = self._last_words or self._told(f": {_reason(error)}")
+        verb = "cannot be reached" if self._server.url is not None else "did not start"
+        return ToolFailed(f"{self._who} {verb}{reason}")
+
+
+class ServerGone(ToolFailed):
+    """The server closed the connection."""
+
+
+def _parameters(server: ServerConfig) -> StdioServerParameters:
+    """The command in an environment of `env`, PATH and HOME.
+
+    The library passes a few more names on; `env` drops them again without showing the others.
+    """
+    words, environment = server.words, server.environment
+    if shutil.which(words[0], path=environment.get("PATH")) is None:
+        raise ToolFailed(
+            f"the MCP server {server.title!r} did not start: there is no command {words[0]!r}; "
+            "install it, or give its full path"
+        )
+    if sys.platform != "win32":
+        dropped = [name for name in DEFAULT_INHERITED_ENV_VARS if name not in INHERITED]
+        unset = [part for name in dropped if name not in environment for part in ("-u", name)]
+        words = [ENV, *unset, *words]
+    return StdioServerParameters(command=words[0], args=words[1:], env=environment)
+
+
+def _text_of(result: types.CallToolResult) -> str:
+    """The text parts, one after the other; what is no text is named."""
+    parts = [_part(block) for block in result.content]
+    if not parts and result.structured_content is not None:
+        return to_json(result.structured_content).decode()
+    return "\n".join(parts)
+
+
+def _part(block: types.ContentBlock) -> str:
+    match block:
+        case types.TextContent():
+            return block.text
+        case types.EmbeddedResource(resource=types.TextResourceContents() as resource):
+            return resource.text
+        case types.ResourceLink():
+            return f"[{block.name}: {block.uri}]"
+        case types.ImageContent() | types.AudioContent():
+            return f"[{block.type} left out: {block.mime_type}]"
+    return f"[{block.type} left out]"
+
+
+def _reason(error: BaseException) -> str:
+    """The innermost cause in one line: libraries wrap it in groups."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    text = " ".join(str(error).split())
+    return text or type(error).__name__

@@ -1,0 +1,65 @@
+"""What a server writes to its standard error: the last of it says why it ended."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Self, TextIO
+
+KEPT = 4096
+"""Bytes that are remembered."""
+
+CLOSED = -1
+
+
+class ErrorOutput:
+    """A pipe whose end is kept and whose beginning is forgotten; it is read while it is open."""
+
+    def __init__(self) -> None:
+        self._read, write = os.pipe()
+        os.set_blocking(self._read, False)
+        self.file: TextIO = os.fdopen(write, "w")
+        self._ended = False
+        self._kept = b""
+        self._loop = asyncio.get_running_loop()
+
+    def __enter__(self) -> Self:
+        self._loop.add_reader(self._read, self._receive)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+        self._receive()
+        self._loop.remove_reader(self._read)
+        os.close(self._read)
+        self._read = CLOSED
+
+    def hand_over(self) -> None:
+        """Only the server holds the writing end from now on; when it is gone, `ended` is true."""
+        self.file.close()
+
+    @property
+    def ended(self) -> bool:
+        """Whether nobody can write to it any more."""
+        self._receive()
+        return self._ended
+
+    @property
+    def last_line(self) -> str:
+        """The last line that says something."""
+        self._receive()
+        lines = self._kept.decode("utf-8", "replace").splitlines()
+        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+    def _receive(self) -> None:
+        if self._read == CLOSED:
+            return
+        try:
+            received = os.read(self._read, 65536)
+        except BlockingIOError:
+            return
+        if received:
+            self._kept = (self._kept + received)[-KEPT:]
+        else:
+            self._ended = True
+            self._loop.remove_reader(self._read)

@@ -1,0 +1,127 @@
+"""An MCP server as a graph describes it: a command to start, or an address to ask."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Iterator
+from typing import Annotated, Any, Self
+from urllib.parse import urlsplit
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    field_validator,
+    model_validator,
+)
+
+from rondel.models.redaction import Redaction, public_url, secrets_in_url
+
+SECRET_NAME = re.compile(r"key|token|secret|pass|pwd|auth|cred|private|cookie|sign", re.IGNORECASE)
+LAUNCHER = re.compile(r"(python|pypy)[\d.]*|uvx?|pipx|npx|bunx|node|deno")
+LAUNCHED_BY = frozenset({"-m", "-u", "-I", "-y", "--yes", "-q", "--quiet", "run", "exec", "tool"})
+"""Words after which the name of what a launcher starts may follow."""
+
+RANDOM = re.compile(r"(?=\S*\d)(?=\S*[A-Za-z])[A-Za-z0-9][\w+/=.~-]{11,}", re.ASCII)
+"""What looks like nobody thought of it: letters and digits, long, no path and no sentence."""
+
+
+def _words(value: Any) -> Any:
+    return shlex.split(value) if isinstance(value, str) else value
+
+
+Command = Annotated[
+    list[str], BeforeValidator(_words, json_schema_input_type=str | list[str]), Field(min_length=1)
+]
+
+
+class ServerConfig(BaseModel):
+    """How a server is reached; its environment and headers do not show."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    command: Command | None = None
+    args: list[str] = []
+    env: dict[str, SecretStr] = {}
+    url: str | None = None
+    headers: dict[str, SecretStr] = {}
+
+    @field_validator("url")
+    @classmethod
+    def _is_an_address(cls, url: str | None) -> str | None:
+        if url is not None:
+            parts = urlsplit(url)
+            if parts.scheme not in ("http", "https") or not parts.hostname:
+                raise ValueError("must be an address like http://127.0.0.1:8000/mcp")
+        return url
+
+    @model_validator(mode="after")
+    def _is_one_kind(self) -> Self:
+        if (self.command is None) == (self.url is None):
+            raise ValueError("an MCP server needs either a command or a url")
+        foreign = ("headers",) if self.command else ("args", "env")
+        for name in foreign:
+            if name in self.model_fields_set:
+                other = "url" if self.command else "command"
+                raise ValueError(f"{name!r} belongs to a server with a {other}; drop it")
+        return self
+
+    @property
+    def words(self) -> list[str]:
+        """The command with all its arguments."""
+        return [*(self.command or ()), *self.args]
+
+    @property
+    def title(self) -> str:
+        """What to call it where everybody may read it: arguments may be secret."""
+        if self.url is not None:
+            return public_url(self.url)
+        command, *rest = self.words
+        name = os.path.basename(command)
+        if LAUNCHER.fullmatch(name):
+            told = next((word for word in rest if word not in LAUNCHED_BY), "-")
+            return name if told.startswith("-") else os.path.basename(told)
+        return name
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What `env` gives."""
+        return {name: value.get_secret_value() for name, value in self.env.items()}
+
+    @property
+    def headers_sent(self) -> dict[str, str]:
+        """What every request carries."""
+        return {name: value.get_secret_value() for name, value in self.headers.items()}
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """The same for servers that are the same."""
+        extras = (*sorted(self.environment.items()), *sorted(self.headers_sent.items()))
+        return self.url, tuple(self.words), extras
+
+    @property
+    def hidden_in_errors(self) -> Redaction:
+        """Hides every value of the environment and the headers."""
+        return Redaction([*self.environment.values(), *self._sent_secrets()])
+
+    @property
+    def hidden_in_outputs(self) -> Redaction:
+        """Hides what is secret by its name or its look; other values are words a tool may say."""
+        return Redaction([*self._secrets_of_environment(), *self._sent_secrets()])
+
+    def _sent_secrets(self) -> Iterator[str]:
+        for value in self.headers_sent.values():
+            yield value
+            yield value.rpartition(" ")[2]  # of "Bearer TOKEN"
+        yield from secrets_in_url(self.url or "")
+
+    def _secrets_of_environment(self) -> Iterator[str]:
+        for name, value in self.environment.items():
+            if "://" in value:
+                yield from secrets_in_url(value)
+            if SECRET_NAME.search(name) or RANDOM.fullmatch(value):
+                yield value

@@ -1,0 +1,28 @@
+"""A tool as an agent uses it."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from rondel.models.model import ToolSpec
+
+
+class ToolFailed(Exception):
+    """A tool could not do what it was asked; the text is one line for the model and the log."""
+
+
+class Tool(Protocol):
+    """Something that a model may call."""
+
+    @property
+    def spec(self) -> ToolSpec:
+        """What the model is told of it."""
+        ...
+
+    async def prepare(self) -> None:
+        """Have it ready to be called; that takes none of a call's time."""
+        ...
+
+    async def call(self, arguments: dict[str, Any]) -> str:
+        """What it says; whatever it raises is its own failure."""
+        ...

@@ -1,0 +1,95 @@
+"""`rondel import --from` and `--compat`: foreign graphs on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.e2e.command import ROOT, Ran
+
+CASE = """\
+version: 0.4.0
+graph:
+  id: review
+  log_level: INFO
+  start: [w]
+  end: [z]
+  nodes:
+    - {id: w, type: passthrough, config: {}}
+    - {id: r, type: human, config: {description: Well?}}
+    - {id: g, type: loop_counter, config: {max_iterations: 2}}
+    - {id: z, type: passthrough, config: {}}
+  edges:
+    - {from: w, to: r}
+    - {from: r, to: w}
+    - {from: r, to: g}
+    - {from: g, to: w}
+    - {from: g, to: z}
+"""
+ANSWERS = ("--answer", "no", "--answer", "no")
+
+
+def test_a_chatdev_file_runs_as_it_is_and_as_its_translation(
+    tmp_path: Path, call: Callable[..., Ran]
+) -> None:
+    foreign, native = tmp_path / "foreign.yaml", tmp_path / "native.yaml"
+    foreign.write_text(CASE)
+    ran = call("import", foreign, "--from", "chatdev", "-o", native)
+    assert ran.code == 0
+    assert f"left out: {foreign}:4 graph.log_level" in ran.err
+    assert f"changed: {foreign}:1 version" in ran.err
+    there = call("run", foreign, "--compat", "chatdev", "-i", "x", *ANSWERS, "--json").result
+    here = call("run", native, "-i", "x", *ANSWERS, "--json").result
+    for result in (there, here):
+        assert (result["status"], result["output"]) == ("completed", "Loop limit reached (2)")
+        assert result["loops"][0]["rounds"] == 2
+
+
+def test_an_imported_graph_goes_back(tmp_path: Path, call: Callable[..., Ran]) -> None:
+    foreign, native = tmp_path / "foreign.yaml", tmp_path / "native.yaml"
+    foreign.write_text(CASE)
+    call("import", foreign, "--from", "chatdev", "-o", native)
+    back = call("import", native, "--to", "chatdev")
+    assert back.code == 0
+    assert "dialect" not in back.out
+    assert call("import", native, "--to", "chatdev", "-o", native).code == 2
+
+
+def test_a_graph_that_chatdev_cannot_hold_is_refused(call: Callable[..., Ran]) -> None:
+    ran = call("import", ROOT / "examples/09_loop_contract/graph.yaml", "--to", "chatdev")
+    assert (ran.code, ran.out) == (2, "")
+    assert "graph.loops: ChatDev has nothing like 'loops'" in ran.err
+
+
+def test_a_broken_foreign_file_is_answered_with_its_own_lines(
+    tmp_path: Path, call: Callable[..., Ran]
+) -> None:
+    file = tmp_path / "bad.yaml"
+    file.write_text(CASE.replace("max_iterations: 2", "max_iterations: 0"))
+    for command in (
+        ("import", file, "--from", "chatdev"),
+        ("check", file, "--compat", "chatdev"),
+        ("run", file, "--compat", "chatdev"),
+        ("run", file, "--compat", "chatdev", "--set", "graph.id=other"),
+    ):
+        ran = call(*command)
+        assert ran.code == 2
+        assert f"{file}:10 graph.nodes[2].config.max_iterations" in ran.err
+
+
+def test_council_json_is_imported_and_checked(tmp_path: Path, call: Callable[..., Ran]) -> None:
+    native = tmp_path / "optimize.yaml"
+    file = ROOT / "tests/fixtures/council/optimize.json"
+    assert call("import", file, "--from", "council", "-o", native).code == 0
+    score = 'graph.nodes.adjudicator.config.score={"start": 60, "step": 10}'
+    answers = ("--answer", "apply") * 4
+    result = call("run", native, "-i", "x", "--set", score, *answers, "--json").result
+    assert result["loops"][0]["exit_reason"] == "score_threshold_reached"
+
+
+def test_a_wrong_format_is_refused(tmp_path: Path, call: Callable[..., Ran]) -> None:
+    file = tmp_path / "x.yaml"
+    file.write_text(CASE)
+    ran = call("import", file, "--from", "chatdef")
+    assert ran.code == 2
+    assert "there is no format 'chatdef'" in ran.err

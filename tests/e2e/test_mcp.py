@@ -1,0 +1,379 @@
+"""MCP servers used end to end: one from a published package over stdio, one over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rondel import Engine, Graph, Registry, builtin_registry
+from tests.e2e.command import Ran, rondel
+from tests.openai_server import OpenAIServer, Reply
+
+Call = Callable[..., Ran]
+Write = Callable[..., Path]
+
+SECRET = "planted-0123456789"
+MARK = "RONDEL_TEST_MARK"
+
+PROBE = """
+import asyncio, os, sys
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+
+server = MCPServer("probe")
+
+@server.tool()
+def environment() -> str:
+    return ",".join(sorted(os.environ))
+
+@server.tool()
+def leak() -> str:
+    return f"{os.environ['API_TOKEN']} in {os.environ['PLACE']}"
+
+@server.tool()
+def pid() -> str:
+    return str(os.getpid())
+
+@server.tool()
+def fail() -> str:
+    raise ToolError("no luck")
+
+@server.tool()
+def die() -> str:
+    print(f"the key {os.environ['API_TOKEN']} is wrong", file=sys.stderr, flush=True)
+    os._exit(3)
+
+@server.tool()
+async def sleep(path: str) -> str:
+    open(path, "w").close()
+    await asyncio.sleep(600)
+    return "awake"
+
+server.run("stdio")
+"""
+
+HTTP = """
+import sys, uvicorn
+from mcp.server.mcpserver import MCPServer
+
+server = MCPServer("greeter")
+
+@server.tool()
+def greet(name: str) -> str:
+    '''Greet somebody.'''
+    return f"Hello, {name}."
+
+app = server.streamable_http_app()
+
+async def guarded(scope, receive, send):
+    headers = dict(scope.get("headers") or ())
+    if scope["type"] == "http" and headers.get(b"authorization") != b"Bearer SECRET":
+        await send({"type": "http.response.start", "status": 401, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+    else:
+        await app(scope, receive, send)
+
+class Server(uvicorn.Server):
+    async def startup(self, sockets=None):
+        await super().startup(sockets)
+        print(self.servers[0].sockets[0].getsockname()[1], flush=True)
+
+Server(uvicorn.Config(guarded, host="127.0.0.1", port=0, log_level="error")).run()
+""".replace("SECRET", SECRET)
+
+
+def calling(*calls: tuple[str, dict[str, Any]]) -> dict[str, Any]:
+    return {"calls": [{"name": name, "arguments": arguments} for name, arguments in calls]}
+
+
+def graph_of(tools: list[Any], *answers: Any, **config: Any) -> str:
+    agent = {"provider": "scripted", "answers": list(answers), "tools": tools, **config}
+    return json.dumps({"graph": {"id": "g", "nodes": [
+        {"id": "Agent", "type": "agent", "config": agent}
+    ]}})  # fmt: skip
+
+
+def executions(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [line["data"] for line in lines if line["event"] == "tool_execution"]
+
+
+def marked(mark: str) -> list[int]:
+    """The processes that still have this mark in their environment."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            environment = (process / "environ").read_bytes()
+        except OSError:
+            continue
+        if f"{MARK}={mark}".encode() in environment:
+            found.append(int(process.name))
+    return found
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process has not let go of its files yet."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] not in "ZX"
+    except OSError:
+        return False
+
+
+# A published package
+
+
+TIME = """
+graph:
+  id: clock
+  nodes:
+    - id: Clock
+      type: agent
+      config:
+        provider: scripted
+        answers:
+          - content: Let me look.
+            calls:
+              - {{name: convert_time, arguments: {{source_timezone: Europe/Berlin, time: "12:00", target_timezone: Asia/Kolkata}}}}
+              - {{name: get_current_time, arguments: {{timezone: Mars/Olympus}}}}
+          - It is afternoon in Kolkata.
+        tools:
+          - mcp: {{command: [{python}, -m, mcp_server_time], env: {{RONDEL_TEST_MARK: "{mark}"}}}}
+            allow: [{allow}]
+"""  # noqa: E501
+
+
+def test_a_published_server_answers_a_graph_over_stdio_and_is_gone_afterwards(
+    graph_file: Write, tmp_path: Path
+) -> None:
+    text = TIME.format(
+        python=sys.executable, mark=tmp_path.name, allow="get_current_time, convert_time"
+    )
+    db = tmp_path / "journal.db"
+    ran = rondel("run", str(graph_file(text)), "-i", "What time is it?", "--json", "--db", str(db))
+    assert ran.code == 0, ran.err
+    assert ran.result["output"] == "It is afternoon in Kolkata."
+    told = {execution["tool"]: execution for execution in executions(ran.lines)}
+    converted = json.loads(told["convert_time"]["output"])
+    assert converted["target"]["timezone"] == "Asia/Kolkata"
+    assert "failed" not in told["convert_time"]
+    assert "Mars/Olympus" in told["get_current_time"]["output"]
+    assert told["get_current_time"]["failed"] is True
+    assert marked(tmp_path.name) == []
+
+
+def test_a_tool_that_is_not_allowed_is_neither_offered_nor_run(
+    call: Call, graph_file: Write, tmp_path: Path
+) -> None:
+    text = TIME.format(python=sys.executable, mark=tmp_path.name, allow="get_current_time")
+    ran = call("run", graph_file(text), "--json", "--db", tmp_path / "journal.db")
+    told = {execution["tool"]: execution for execution in executions(ran.lines)}
+    assert told["convert_time"]["failed"] is True
+    assert told["convert_time"]["output"] == (
+        "the tool 'convert_time' is not allowed here; there are: 'get_current_time'"
+    )
+
+
+# A server of our own, over stdio
+
+
+@pytest.fixture
+def probe(tmp_path: Path) -> dict[str, Any]:
+    """An entry of `tools` for the probe."""
+    script = tmp_path / "probe.py"
+    script.write_text(PROBE)
+    env = {"API_TOKEN": SECRET, "PLACE": "Europe/London", MARK: tmp_path.name}
+    return {"mcp": {"command": [sys.executable, str(script)], "env": env}}
+
+
+async def run(text: str, registry: Registry | None = None) -> tuple[Any, list[dict[str, Any]]]:
+    async with Engine(db=None) as engine:
+        session = await engine.start(Graph.loads(text, registry=registry), "t")
+        result = await session.settled()
+        return result, [{"event": each.event, "data": each.data} async for each in session.events()]
+
+
+def test_a_server_sees_path_home_and_its_env_only(
+    probe: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RONDEL_UNRELATED", "x")
+    monkeypatch.setenv("USER", "somebody")
+    _, events = asyncio.run(run(graph_of([probe], calling(("environment", {})), "done")))
+    (told,) = executions(events)
+    seen = {*told["output"].split(",")} - {"LC_CTYPE"}  # Python sets that one itself
+    assert seen == {"API_TOKEN", "HOME", "PATH", "PLACE", MARK}
+
+
+def test_a_secret_of_the_environment_shows_nowhere(
+    call: Call, graph_file: Write, probe: dict[str, Any], tmp_path: Path
+) -> None:
+    db = tmp_path / "journal.db"
+    probe["mcp"]["env"]["API_TOKEN"] = "${RONDEL_TEST_TOKEN}"
+    (tmp_path / ".env").write_text(f"RONDEL_TEST_TOKEN={SECRET}\n")
+    answers = [calling(("leak", {})), calling(("die", {})), "done"]
+    ran = call("run", graph_file(graph_of([probe], *answers)), "--json", "--db", db)
+    leaked, died = executions(ran.lines)
+    assert leaked["output"] == "*** in Europe/London"
+    assert died["output"] == "the MCP server 'probe.py' ended: the key *** is wrong"
+    assert ran.result["status"] == "completed"
+    assert SECRET not in ran.out + ran.err
+    stored = b"".join(each.read_bytes() for each in tmp_path.glob("journal.db*"))
+    assert b"Europe/London" in stored
+    assert SECRET.encode() not in stored
+
+
+def test_a_server_that_dies_is_told_to_the_model_and_started_again(
+    probe: dict[str, Any], tmp_path: Path
+) -> None:
+    answers = [calling((name, {})) for name in ("pid", "die", "pid", "fail")]
+    result, events = asyncio.run(run(graph_of([probe], *answers, "done")))
+    first, died, second, failed = executions(events)
+    assert result.status == "completed"
+    assert died["failed"] is True
+    assert first["output"] != second["output"]
+    assert (failed["failed"], "no luck" in failed["output"]) == (True, True)
+    assert marked(tmp_path.name) == []
+
+
+def test_a_server_that_was_killed_between_calls_is_replaced_unnoticed(
+    probe: dict[str, Any], tmp_path: Path
+) -> None:
+    def kill() -> str:
+        (server,) = marked(tmp_path.name)
+        os.kill(server, signal.SIGKILL)
+        while is_alive(server):
+            time.sleep(0.01)
+        return "killed"
+
+    registry = builtin_registry()
+    registry.function("kill", kill)
+    answers = [calling((name, {})) for name in ("pid", "kill", "pid")]
+    _, events = asyncio.run(run(graph_of([probe, "kill"], *answers, "done"), registry))
+    first, _, second = executions(events)
+    assert "failed" not in second
+    assert first["output"] != second["output"]
+
+
+def test_one_server_serves_all_calls_of_a_process(probe: dict[str, Any]) -> None:
+    async def twice() -> set[str]:
+        text = graph_of([probe], calling(("pid", {}), ("pid", {})), calling(("pid", {})), "done")
+        told = [executions((await run(text))[1]) for _ in range(2)]
+        return {execution["output"] for each in told for execution in each}
+
+    assert len(asyncio.run(twice())) == 1
+
+
+def test_a_stop_leaves_a_call_and_no_process(probe: dict[str, Any], tmp_path: Path) -> None:
+    asleep = tmp_path / "asleep"
+
+    async def stopped() -> str:
+        async with Engine(db=None) as engine:
+            text = graph_of([probe], calling(("sleep", {"path": str(asleep)})), "done")
+            session = await engine.start(Graph.loads(text), "t")
+            while not asleep.exists():  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+            await session.stop()
+            return (await session.result()).status
+
+    assert asyncio.run(stopped()) == "cancelled"
+    assert marked(tmp_path.name) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        (["no-such-command"], "there is no command 'no-such-command'"),
+        ([sys.executable, "-m", "no_such_module"], "No module named no_such_module"),
+        ([sys.executable, "-c", "print('not MCP')"], "the MCP server 'python"),
+    ],
+)
+def test_a_server_that_does_not_start_is_one_clear_line(command: list[str], says: str) -> None:
+    result, _ = asyncio.run(run(graph_of([{"mcp": {"command": command}}], "done")))
+    assert result.status == "failed"
+    assert says in result.message
+    assert "\n" not in result.message
+
+
+def test_two_servers_with_the_same_tool_are_told_apart_by_allow(probe: dict[str, Any]) -> None:
+    result, _ = asyncio.run(run(graph_of([probe, probe], "done")))
+    assert "there are two tools called 'environment'; leave one of them out" in result.message
+    tools = [{**probe, "allow": ["pid"]}, {**probe, "allow": ["leak"]}]
+    assert asyncio.run(run(graph_of(tools, "done")))[0].status == "completed"
+
+
+def test_a_tool_that_the_server_does_not_have_cannot_be_allowed(probe: dict[str, Any]) -> None:
+    result, _ = asyncio.run(run(graph_of([{**probe, "allow": ["pids"]}], "done")))
+    assert "the MCP server 'probe.py' has no tool 'pids'; did you mean 'pid'?" in result.message
+
+
+# A server of our own, over HTTP
+
+
+@pytest.fixture
+def greeter(tmp_path: Path) -> Iterator[str]:
+    """The address of a running server."""
+    script = tmp_path / "greeter.py"
+    script.write_text(HTTP)
+    process = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        yield f"http://127.0.0.1:{process.stdout.readline().strip()}/mcp"
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+
+
+def over_http(address: str, **more: Any) -> str:
+    tools = [{"mcp": {"url": address, **more}}]
+    calls = calling(("greet", {"name": "Ann"}), ("greet", {"nme": "Ann"}))
+    return graph_of(tools, calls, "done")
+
+
+def test_a_server_is_asked_over_http(greeter: str) -> None:
+    headers = {"Authorization": f"Bearer {SECRET}"}
+    result, events = asyncio.run(run(over_http(greeter, headers=headers)))
+    assert result.status == "completed", result.message
+    told = sorted(executions(events), key=lambda each: "failed" in each)
+    assert told[0] == {"tool": "greet", "input": {"name": "Ann"}, "output": "Hello, Ann."}
+    assert told[1]["failed"] is True
+
+
+def test_a_server_that_refuses_us_is_one_clear_line(greeter: str) -> None:
+    result, _ = asyncio.run(run(over_http(greeter)))
+    assert result.status == "failed"
+    assert f"the MCP server '{greeter}' cannot be reached" in result.message
+    assert "\n" not in result.message
+
+
+# With a real model in front
+
+
+def test_a_model_over_http_uses_a_server_over_stdio_and_answers_in_its_schema(
+    probe: dict[str, Any],
+) -> None:
+    schema = {"type": "object", "properties": {"pid": {"type": "string"}}, "required": ["pid"]}
+    replies = Reply("One moment.", calls=[("pid", {})]), "It is 7.", '{"pid": "7"}'
+    with OpenAIServer(*replies) as server:
+        config = {"provider": "openai", "name": "m", "base_url": server.url}
+        agent = {**config, "tools": [{**probe, "allow": ["pid"]}], "output_schema": schema}
+        nodes = [{"id": "Agent", "type": "agent", "config": agent}]
+        result, events = asyncio.run(run(json.dumps({"graph": {"id": "g", "nodes": nodes}})))
+        bodies = server.bodies
+    assert (result.status, result.data) == ("completed", {"pid": "7"}), result.message
+    assert result.usage.model_calls == 3
+    (told,) = executions(events)
+    roles = [message["role"] for message in bodies[-1]["messages"]]
+    assert [role for role in roles if role != "system"] == [
+        *("user", "assistant", "tool", "assistant", "user")
+    ]
+    assert told["output"] in json.dumps(bodies[1]["messages"])
+    assert "does not fit the JSON Schema" in bodies[-1]["messages"][-1]["content"]
+    assert {tool["function"]["name"] for tool in bodies[0]["tools"]} == {"pid"}

@@ -1,0 +1,83 @@
+"""Agents are found wherever they are in a graph, and all change their provider together."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rondel import Graph
+from rondel.cli.agents import configs_in_document, configs_of
+from rondel.cli.documents import open_graph
+
+SCRIPTED = {"provider": "scripted", "answers": ["x"]}
+NODES = [
+    {"id": "Writer", "type": "agent", "config": SCRIPTED},
+    {
+        "id": "Debate",
+        "type": "debate",
+        "config": {
+            "agents": {"A": {"role": "a"}, "B": SCRIPTED},
+            "agent_pairs": [["A", "B"]],
+            "exit_condition": "consensus",
+            "consensus": {"mode": "judge", "agent": {**SCRIPTED, "role": "j"}},
+        },
+    },
+    {"id": "Vote", "type": "vote", "config": {"agents": {"C": SCRIPTED, "D": SCRIPTED}}},
+    {"id": "Check", "type": "fact_check", "config": {"agent": SCRIPTED}},
+]
+GRAPH = {
+    "id": "all",
+    "start": "Writer",
+    "nodes": NODES,
+    "edges": [
+        {"from": "Writer", "to": "Debate"},
+        {"from": "Debate", "to": "Vote"},
+        {"from": "Vote", "to": "Check"},
+    ],
+}
+
+
+def providers(graph: Graph) -> list[str]:
+    return [each.provider for node in graph.plan().nodes for each in configs_of(node.spec)]
+
+
+def test_agents_inside_nodes_are_found() -> None:
+    graph = Graph.loads(json.dumps({"graph": GRAPH}))
+    assert providers(graph).count("scripted") == 6
+    assert len(providers(graph)) == 7
+    assert len(list(configs_in_document(GRAPH))) == 7
+
+
+def test_a_judge_that_is_only_named_is_not_counted_twice() -> None:
+    node = {
+        **NODES[1],
+        "config": {**NODES[1]["config"], "consensus": {"mode": "judge", "agent": "A"}},
+    }
+    assert len(list(configs_in_document({"nodes": [node]}))) == 2
+    assert len(providers(Graph.loads(json.dumps({"graph": {"id": "d", "nodes": [node]}})))) == 2
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_another_provider_takes_over_everywhere(inside: bool, tmp_path: Path) -> None:
+    graph = GRAPH
+    if inside:
+        (tmp_path / "inner.json").write_text(json.dumps({"graph": GRAPH}))
+        node = {"id": "Sub", "type": "subgraph", "config": {"file": "inner.json"}}
+        graph = {"id": "outer", "nodes": [node]}
+    file = tmp_path / "graph.json"
+    file.write_text(json.dumps({"graph": graph}))
+    opened = open_graph(str(file), provider="simulated")
+    assert providers(opened.graph) == ["simulated"] * 7
+
+
+@pytest.mark.parametrize("body", [None, {}, {"nodes": 1}, {"nodes": [1, {"type": "vote"}]}])
+def test_a_broken_document_has_no_agents(body: object) -> None:
+    assert list(configs_in_document(body)) == []
+
+
+@pytest.mark.parametrize("agents", [None, 3, ["A"], {"A": None}])
+def test_broken_agents_are_left_to_the_loader(agents: object) -> None:
+    node = {"type": "vote", "config": {"agents": agents}}
+    assert list(configs_in_document({"nodes": [node]})) == []

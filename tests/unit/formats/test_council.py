@@ -1,0 +1,188 @@
+"""Council's JSON: its two workflows run to their end, and what is wrong is told by line."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rondel import Engine, Graph, GraphError
+
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "council"
+EXAMPLES = Path(__file__).parents[3] / "examples"
+TEXTS = ["red apples fall", "blue whales sing", "green tea steams", "grey clocks strike", "done"]
+
+
+def _optimize(source: str, step: int = 10) -> Graph:
+    """The workflow, with a surgeon whose texts can be told apart."""
+    if source == "council":
+        graph, head = Graph.load(FIXTURES / "optimize.json", compat="council"), "adjudicator"
+    else:
+        graph, head = Graph.load(EXAMPLES / "11_council_optimize" / "graph.yaml"), "adjudicator"
+    changes = {
+        f"{head}.config.score": {"start": 60, "step": step},
+        "surgeon.config.provider": "scripted",
+        "surgeon.config.answers": TEXTS,
+    }
+    return graph.with_node_changes(changes)
+
+
+async def _run(graph: Graph, answers: list[str]) -> tuple[Any, list[str], list[Any]]:
+    async with Engine(db=None) as engine:
+        session = await engine.start(graph, "the original")
+        result = await session.settled()
+        for answer in answers:
+            await session.answer(answer)
+            result = await session.settled()
+        steps = session.steps()
+        documents = [s.outputs[-1]["content"] for s in steps if s.node_id == "memory_retrieval"]
+        return result, documents, steps
+
+
+def test_the_debate_runs_to_its_end() -> None:
+    graph = Graph.load(FIXTURES / "debate.json", compat="council")
+    result = asyncio.run(Engine(db=None).run(graph, "the original"))
+    assert result.status == "completed"
+    assert result.usage.model_calls == 3
+
+
+def test_the_adjudicator_hears_the_document_and_both_sides() -> None:
+    graph = Graph.load(FIXTURES / "debate.json", compat="council")
+
+    async def run() -> list[Any]:
+        async with Engine(db=None) as engine:
+            session = await engine.start(graph, "the original")
+            await session.settled()
+            return session.steps()
+
+    step = next(s for s in asyncio.run(run()) if s.node_id == "adjudicator")
+    assert [message["source"] for message in step.inputs] == ["start", "affirmative", "negative"]
+
+
+PATHS = {
+    "the score of the adjudicator reaches the loop": (
+        ["apply"] * 4,
+        ["the original", *TEXTS[:3]],
+        TEXTS[3],
+        "score_threshold_reached",
+    ),
+    "apply takes the surgeon's text": (
+        ["apply", "exit"],
+        ["the original", TEXTS[0]],
+        TEXTS[0],
+        "exit_edge",
+    ),
+    "continue goes on with the document as it was": (
+        ["apply", "continue", "exit"],
+        ["the original", TEXTS[0], TEXTS[0]],
+        TEXTS[0],
+        "exit_edge",
+    ),
+    "exit ends with the document as it is": (
+        ["exit"],
+        ["the original"],
+        "the original",
+        "exit_edge",
+    ),
+    "rollback goes back to the round before": (
+        ["apply", "apply", "rollback", "exit"],
+        ["the original", TEXTS[0], TEXTS[1], TEXTS[0]],
+        TEXTS[0],
+        "exit_edge",
+    ),
+    "rollback in the first round keeps the document": (
+        ["rollback", "exit"],
+        ["the original", "the original"],
+        "the original",
+        "exit_edge",
+    ),
+}
+
+
+@pytest.mark.parametrize("source", ["council", "example"])
+@pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
+def test_a_reviewer_is_obeyed(source: str, path: tuple[list[str], list[str], str, str]) -> None:
+    answers, documents, output, reason = path
+    result, found, _ = asyncio.run(_run(_optimize(source), answers))
+    assert (found, result.output) == (documents, output)
+    assert result.loops[0].exit_reason == reason
+
+
+@pytest.mark.parametrize("source", ["council", "example"])
+def test_a_document_that_is_never_good_enough_goes_round_five_times(source: str) -> None:
+    result, documents, _ = asyncio.run(_run(_optimize(source, step=1), ["apply"] * 5))
+    assert len(documents) == 5
+    assert (result.status, result.output) == ("bounded", TEXTS[4])
+    assert result.loops[0].exit_reason == "max_rounds_reached"
+
+
+def _problems(text: str) -> list[tuple[int | None, str]]:
+    with pytest.raises(GraphError) as caught:
+        Graph.loads(text, file="bad.json", compat="council")
+    return [(problem.line, problem.path) for problem in caught.value.problems]
+
+
+def test_what_is_wrong_has_the_lines_and_paths_of_the_council_file() -> None:
+    text = """{
+  "start_node_id": "begin",
+  "nodes": {
+    "start": {"type": "start", "next_ids": ["nowhere"]},
+    "gate": {
+      "type": "loop",
+      "next_ids": ["start", "end"],
+      "properties": {
+        "max_rounds": 0.5
+      }
+    },
+    "odd": {"type": "llm"},
+    "end": {"type": "end"}
+  }
+}"""
+    assert _problems(text) == [
+        (2, "start_node_id"),
+        (4, "nodes.start.next_ids[0]"),
+        (9, "nodes.gate.properties.max_rounds"),
+        (12, "nodes.odd.type"),
+    ]
+
+
+def test_a_file_that_is_no_workflow_is_refused() -> None:
+    assert _problems("[1]") == [(1, "")]
+
+
+def test_a_vote_leads_to_its_first_next_node_when_it_passes() -> None:
+    workflow = {
+        "start_node_id": "s",
+        "nodes": {
+            "s": {"type": "start", "next_ids": ["v"]},
+            "v": {
+                "type": "vote",
+                "next_ids": ["yes", "no"],
+                "properties": {"threshold": 0.6, "agents": ["A", "B"]},
+            },
+            "yes": {"type": "end"},
+            "no": {"type": "end"},
+        },
+    }
+    graph = Graph.loads(json.dumps(workflow), compat="council")
+    edges = {edge.label: edge.target for edge in graph.spec.edges if edge.source == "v"}
+    assert edges == {"pass": "yes", "reject": "no"}
+
+
+def test_a_loop_without_a_reviewer_hands_on_what_its_last_agent_wrote() -> None:
+    workflow = {
+        "start_node_id": "s",
+        "nodes": {
+            "s": {"type": "start", "next_ids": ["w"]},
+            "w": {"type": "agent", "next_ids": ["l"], "properties": {"prompt": "Write."}},
+            "l": {"type": "loop", "next_ids": ["w", "e"], "properties": {"max_rounds": 3}},
+            "e": {"type": "end"},
+        },
+    }
+    graph = Graph.loads(json.dumps(workflow), compat="council")
+    answers = {"w.config.provider": "scripted", "w.config.answers": TEXTS}
+    result = asyncio.run(Engine(db=None).run(graph.with_node_changes(answers), "the original"))
+    assert (result.status, result.output) == ("completed", TEXTS[2])
