@@ -108,6 +108,7 @@ graph:
 STEADY = """
 graph:
   id: steady
+  breaker: {min_entropy: 0}
   start: Tick
   nodes:
     - {id: Tick, type: agent, config: {provider: scripted, answers: [{content: tick, delay: 0.1}]}}

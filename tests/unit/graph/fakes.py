@@ -93,6 +93,8 @@ class FakeVocabulary:
         },
         "condition": {"keyword": Keyword, "function": Function},
         "process": {"regex_extract": RegexExtract, "function": Function},
+        "split": {},
+        "contract": {},
     }
 
     def names(self, kind: str) -> Iterable[str]:
