@@ -15,7 +15,7 @@ run: $(READY)
 	  '$(BIN)/rondel new                                           start a graph of your own'
 
 test: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 check: $(READY)
 	$(BIN)/ruff format --check .

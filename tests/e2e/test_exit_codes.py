@@ -40,7 +40,7 @@ def test_1_the_run_failed(call: Call, graph_file: Write) -> None:
         (["run", "GRAPH", "--nope"], "error: no such option: --nope"),
         (["run", "GRAPH", "extra"], "error: got unexpected extra argument"),
         (["rnu", "GRAPH"], "error: there is no command 'rnu'; did you mean 'run'?"),
-        (["--nope"], "error: there is no option '--nope'; there are: run, check, new, schema, "),
+        (["--nope"], "error: there is no option '--nope'; there are: run, check, estimate, simulate, "),
         (["run", "GRAPH", "-i", "a", "-i", "b"], "error: -i gives 'task' twice"),
         (["run", "GRAPH", "--set", "nonsense"], "error: --set 'nonsense' is not path=value"),
         (["run", "GRAPH", "--provider", "simulate"], "did you mean 'simulated'?"),

@@ -264,6 +264,8 @@ def money(usd: float) -> str:
 
 def status_text(result: Result) -> str:
     """A status and why."""
+    if result.status == "suspended_locked":
+        return f"{result.status}: {result.reason}: {result.message}".rstrip(": ")
     return f"{result.status}: {result.message or result.reason}".rstrip(": ")
 
 
