@@ -40,7 +40,10 @@ def test_1_the_run_failed(call: Call, graph_file: Write) -> None:
         (["run", "GRAPH", "--nope"], "error: no such option: --nope"),
         (["run", "GRAPH", "extra"], "error: got unexpected extra argument"),
         (["rnu", "GRAPH"], "error: there is no command 'rnu'; did you mean 'run'?"),
-        (["--nope"], "error: there is no option '--nope'; there are: run, check, estimate, simulate, "),
+        (
+            ["--nope"],
+            "error: there is no option '--nope'; there are: run, check, estimate, simulate, ",
+        ),
         (["run", "GRAPH", "-i", "a", "-i", "b"], "error: -i gives 'task' twice"),
         (["run", "GRAPH", "--set", "nonsense"], "error: --set 'nonsense' is not path=value"),
         (["run", "GRAPH", "--provider", "simulate"], "did you mean 'simulated'?"),
@@ -104,7 +107,7 @@ def test_5_the_session_is_locked(call: Call, graph_file: Write) -> None:
     assert ran.code == 5
     assert "status  suspended_locked: TOKEN_SURGE" in ran.out
     assert ran.err.startswith(
-        "error: the session is locked (TOKEN_SURGE); open it with: rondel unlock "
+        "error: the session is locked (TOKEN_SURGE: too many tokens); open it with: rondel unlock "
     )
     assert ran.err.endswith(" --because TEXT --graph FILE.py\n")
 

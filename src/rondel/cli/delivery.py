@@ -13,7 +13,7 @@ from rondel.sessions.drive import fold
 from rondel.sessions.engine import Engine
 from rondel.sessions.session import Session
 
-PATIENCE = 3.0
+PATIENCE = 10.0
 """Seconds that another process has to take a control."""
 
 LOOK = 0.05

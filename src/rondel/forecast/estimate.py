@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from math import sqrt
+from statistics import mean, stdev
+
 import msgspec
 
 from rondel.certificate import Certificate, certify
+from rondel.forecast.run import Run
 from rondel.forecast.simulation import Opener, simulate
 from rondel.graph.plan import Plan, Scope
 from rondel.journal.store import Store
@@ -15,8 +19,11 @@ from rondel.sessions.records import usage_of
 PAST = 50
 """Past sessions of the graph that are looked at, newest first."""
 
-RUNS = 200
-"""Simulated runs where there is no past."""
+BATCH, MOST = 40, 600
+"""Simulated runs where there is no past: so many at a time, until their mean is known."""
+
+SURE = 0.025
+"""The standard error of the mean, as a share of it, at which it is known."""
 
 OVER = ("completed", "bounded")
 
@@ -78,13 +85,24 @@ def _past(graph: Graph, plan: Plan, store: Store) -> tuple[Amounts, str] | None:
 
 
 def _simulated(opener: Opener) -> tuple[Amounts, str]:
-    runs = simulate(opener, RUNS, as_configured=True).runs
+    runs: list[Run] = []
+    while len(runs) < MOST and not _is_known([run.tokens for run in runs]):
+        seed = str(len(runs) // BATCH)
+        runs += simulate(opener, BATCH, seed, as_configured=True).runs
+    count = len(runs)
     amounts = Amounts(
-        sum(run.calls for run in runs) / RUNS,
-        sum(run.tokens for run in runs) / RUNS,
-        sum(run.usd for run in runs) / RUNS,
+        sum(run.calls for run in runs) / count,
+        sum(run.tokens for run in runs) / count,
+        sum(run.usd for run in runs) / count,
     )
-    return amounts, f"{RUNS} simulated runs"
+    return amounts, f"{count} simulated runs"
+
+
+def _is_known(values: list[int]) -> bool:
+    """Whether the mean of these values would hardly change with more of them."""
+    if len(values) < 2:
+        return False
+    return stdev(values) <= SURE * mean(values) * sqrt(len(values))
 
 
 def growing_nodes(plan: Plan) -> list[str]:

@@ -107,7 +107,8 @@ def test_the_picture_has_a_bar_for_every_number_of_rounds() -> None:
 def test_the_estimate_is_within_a_tenth_of_the_ledger_of_simulated_runs(file: Path) -> None:
     opener = partial(open_simulated, str(file))
     found = estimate(opener(), opener)
-    actual = simulate(opener, 200, seed="other", as_configured=True).runs
+    count = int(found.source.split()[0])
+    actual = simulate(opener, count, seed="other", as_configured=True, jobs=1).runs
     for expected, spent in (
         (found.expected.tokens, [run.tokens for run in actual]),
         (found.expected.usd, [run.usd for run in actual]),
