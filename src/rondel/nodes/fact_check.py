@@ -23,6 +23,7 @@ from rondel.nodes.fact_check_prompts import Claim, Prompts
 from rondel.nodes.panel import topic_of
 from rondel.nodes.structured import AnswerSchema
 from rondel.nodes.tools import Entry, entry_type
+from rondel.nodes.vote import ways
 
 CLAIMS_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -108,13 +109,7 @@ class FactCheckProcessor:
         return self._emit(data, request.index + checking.calls)
 
     def route(self, output: Emit, edges: Sequence[Exit]) -> Sequence[Exit]:
-        if len(edges) < 2:
-            return edges
-        onward = [edge for edge in edges if edge.label == "pass"]
-        back = [edge for edge in edges if edge.label == "reject"]
-        onward = onward or [next((edge for edge in edges if edge not in back), edges[0])]
-        others = [edge for edge in (edges[1], edges[0], *edges[2:]) if edge not in onward]
-        back = back or others[:1]
+        onward, back = ways(edges)
         return onward if output.messages[-1].data["verified"] else back
 
     def _request(self, ctx: Context, prompt: str) -> Request:

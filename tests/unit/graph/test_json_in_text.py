@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondel.models.json_in_text import MAX_DEPTH, objects_in
+from rondel.graph.json_in_text import MAX_DEPTH, objects_in
 from tests.counting import calls_of
 
 SCALARS = st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text(max_size=8)
