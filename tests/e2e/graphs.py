@@ -112,14 +112,14 @@ graph:
   start: Tick
   nodes:
     - {id: Tick, type: agent, config: {provider: scripted, answers: [{content: tick, delay: 0.1}]}}
-    - {id: Gate, type: loop, config: {max_rounds: 99}}
+    - {id: Gate, type: loop, config: {max_rounds: 2000}}
     - {id: End, type: passthrough}
   edges:
     - {from: Tick, to: Gate}
     - {from: Gate, to: Tick, label: continue}
     - {from: Gate, to: End, label: exit}
 """
-"""Ninety-nine steps of a tenth of a second: long enough to be interfered with."""
+"""Steps of a tenth of a second: enough of them to be interfered with on the busiest machine."""
 
 EFFECTS = """
 import os

@@ -101,7 +101,8 @@ def test_a_run_that_may_not_write_any_more_can_go_on(graph_file: Write, tmp_path
     def limited() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
-    changes = ("--set", 'graph.nodes.Tick.config.answers=["x"]')
+    answers = 'graph.nodes.Tick.config.answers=["x"]'
+    changes = ("--set", answers, "--set", "graph.nodes.Gate.config.max_rounds=99")
     ran = rondel("run", file, *changes, "--db", db, preexec_fn=limited)
     assert ran.code == 1
     error, note = ran.err.splitlines()

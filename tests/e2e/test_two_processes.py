@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
 
 import pytest
 
@@ -26,9 +28,34 @@ def running(*arguments: str, until: str, **variables: str) -> Iterator[tuple[Run
     """A `rondel` with --json that has printed what is waited for, and its session."""
     with start(*arguments, "--json", env=environment(**variables)) as process:
         try:
-            yield process, read_until(process, until)["session_id"]
+            session = read_until(process, until)["session_id"]
+            Drain.of(process)
+            yield process, session
         finally:
             process.kill()
+
+
+class Drain(threading.Thread):
+    """Reads on what a process prints: one that nobody reads stops at a full pipe."""
+
+    running: ClassVar[WeakKeyDictionary[Run, Drain]] = WeakKeyDictionary()
+
+    def __init__(self, process: Run) -> None:
+        super().__init__(daemon=True)
+        assert process.stdout is not None
+        self._stdout = process.stdout
+        self.out = ""
+
+    @classmethod
+    def of(cls, process: Run) -> Drain:
+        """The one that reads this process."""
+        if process not in cls.running:
+            cls.running[process] = cls(process)
+            cls.running[process].start()
+        return cls.running[process]
+
+    def run(self) -> None:
+        self.out = self._stdout.read()
 
 
 def read_until(process: Run, sign: str) -> dict[str, Any]:
@@ -43,12 +70,13 @@ def read_until(process: Run, sign: str) -> dict[str, Any]:
 
 
 def ended(process: Run) -> Ran:
-    """What it printed after what was read already; `communicate` would lose a buffered piece."""
-    assert process.stdout is not None
+    """What it printed after what was waited for."""
     assert process.stderr is not None
+    drain = Drain.of(process)
     with process:
-        out, err = process.stdout.read(), process.stderr.read()
-    return Ran(process.returncode, out, err)
+        err = process.stderr.read()
+        drain.join()
+    return Ran(process.returncode, drain.out, err)
 
 
 def test_a_question_is_answered_by_another_process(graph_file: Write) -> None:
