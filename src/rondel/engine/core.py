@@ -30,10 +30,11 @@ from rondel.engine.message import Message, task_in
 from rondel.engine.outputs import Outputs
 from rondel.engine.progress import Emission
 from rondel.engine.protocols import Usage
-from rondel.engine.ruling import BREAKER_TRIPPED, CANCELLED, EXIT_EDGE, FAILED, Ruling
+from rondel.engine.ruling import Ruling
 from rondel.engine.step import Step
 from rondel.engine.transcript import Delivery
 from rondel.graph.plan import Group, Plan, PlanNode, Scope, Wire
+from rondel.graph.reasons import BREAKER_TRIPPED, CANCELLED, EXIT_EDGE, FAILED
 
 TASK = "TASK"
 """The source of the message that start nodes get."""

@@ -8,8 +8,9 @@ import msgspec
 
 from rondel.engine.frame import Frame, address_of
 from rondel.engine.protocols import Verdict
-from rondel.engine.ruling import EXIT_EDGE, Ruling
+from rondel.engine.ruling import Ruling
 from rondel.graph.plan import Plan
+from rondel.graph.reasons import EXIT_EDGE
 
 
 class LoopEnd(msgspec.Struct, frozen=True):

@@ -10,9 +10,10 @@ from rondel.engine.effects import Effect, LoopAnswered
 from rondel.engine.frame import Frame
 from rondel.engine.loops import Loops
 from rondel.engine.protocols import Question
-from rondel.engine.ruling import BUDGET_EXHAUSTED, CANCELLED, EXIT_EDGE, Ruling, by_budget
+from rondel.engine.ruling import Ruling, by_budget
 from rondel.engine.step import Step
 from rondel.graph.plan import Plan
+from rondel.graph.reasons import BUDGET_EXHAUSTED, CANCELLED, EXIT_EDGE
 
 
 class Limits(Loops):

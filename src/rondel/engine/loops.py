@@ -18,20 +18,11 @@ from rondel.engine.frame import Frame
 from rondel.engine.message import Message
 from rondel.engine.progress import Checkpoint, Emission
 from rondel.engine.protocols import Question
-from rondel.engine.ruling import (
-    EXIT_EDGE,
-    FAILED,
-    MAX_ROUNDS,
-    NO_RETRIGGER,
-    Ruling,
-    by_budget,
-    by_goal,
-    by_regression,
-    by_stagnation,
-)
+from rondel.engine.ruling import Ruling, by_budget, by_goal, by_regression, by_stagnation
 from rondel.engine.schedule import Schedule, Settled
 from rondel.engine.transcript import Delivery
 from rondel.graph.plan import Group
+from rondel.graph.reasons import EXIT_EDGE, FAILED, MAX_ROUNDS, NO_RETRIGGER
 
 LOOP = "LOOP"
 """The source of what a loop itself tells its head."""

@@ -5,19 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from rondel.engine.progress import Progress
+from rondel.graph.reasons import (
+    BUDGET_EXHAUSTED,
+    CONDITION_MET,
+    REGRESSED,
+    STAGNATED,
+    TARGET_REACHED,
+)
 from rondel.graph.spec import Budget, LoopSpec
-
-EXIT_EDGE = "exit_edge"
-TARGET_REACHED = "score_threshold_reached"
-CONDITION_MET = "condition_met"
-MAX_ROUNDS = "max_rounds_reached"
-STAGNATED = "stagnated"
-REGRESSED = "regressed"
-BUDGET_EXHAUSTED = "budget_exhausted"
-NO_RETRIGGER = "no_retrigger"
-BREAKER_TRIPPED = "breaker_tripped"
-CANCELLED = "cancelled"
-FAILED = "failed"
 
 
 class Ruling(NamedTuple):

@@ -11,7 +11,9 @@ from rondel.engine import effects as fx
 from rondel.engine import ticks
 from rondel.engine.core import Core
 from rondel.engine.effects import Effect
-from rondel.engine.ruling import (
+from rondel.forecast.models import RUN
+from rondel.graph.plan import Plan
+from rondel.graph.reasons import (
     BUDGET_EXHAUSTED,
     CONDITION_MET,
     MAX_ROUNDS,
@@ -19,8 +21,6 @@ from rondel.engine.ruling import (
     STAGNATED,
     TARGET_REACHED,
 )
-from rondel.forecast.models import RUN
-from rondel.graph.plan import Plan
 from rondel.sessions.engine import Engine
 from rondel.sessions.graph import Graph
 from rondel.sessions.records import QuestionRecord
