@@ -129,12 +129,12 @@ def step_cost(promise: Promise, attempts: int) -> Cost:
 
 
 def within(cost: Cost, budget: Budget, call: Cost) -> Cost:
-    """The cost under a budget, which may be overrun by the call in flight."""
+    """The cost under a budget, which may be overrun by the call in flight, if that is bounded."""
     tokens, usd = cost.tokens, cost.usd
-    if budget.tokens is not None:
-        tokens = smaller(tokens, budget.tokens + (call.tokens or 0))
-    if budget.usd is not None:
-        usd = smaller(usd, budget.usd + (call.usd or 0.0))
+    if budget.tokens is not None and call.tokens is not None:
+        tokens = smaller(tokens, budget.tokens + call.tokens)
+    if budget.usd is not None and call.usd is not None:
+        usd = smaller(usd, budget.usd + call.usd)
     return Cost(cost.steps, cost.calls, tokens, usd)
 
 
