@@ -121,9 +121,11 @@ def marked(mark: str) -> list[int]:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process has not let go of its files yet."""
+    """Whether a process has not let go of its files yet: its last thread does so."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] not in "ZX"
+        threads = list(Path(f"/proc/{pid}/task").iterdir())
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0]
+        return len(threads) > 1 or state not in "ZX"
     except OSError:
         return False
 

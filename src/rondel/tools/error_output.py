@@ -9,6 +9,9 @@ from typing import Self, TextIO
 KEPT = 4096
 """Bytes that are remembered."""
 
+CAPACITY = 65536
+"""Bytes that a pipe holds."""
+
 CLOSED = -1
 
 
@@ -52,14 +55,14 @@ class ErrorOutput:
         return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
     def _receive(self) -> None:
-        if self._read == CLOSED:
-            return
-        try:
-            received = os.read(self._read, 65536)
-        except BlockingIOError:
-            return
-        if received:
+        for _ in range(2):  # all that a pipe holds, and its end if nobody writes any more
+            if self._read == CLOSED or self._ended:
+                return
+            try:
+                received = os.read(self._read, CAPACITY)
+            except BlockingIOError:
+                return
             self._kept = (self._kept + received)[-KEPT:]
-        else:
-            self._ended = True
-            self._loop.remove_reader(self._read)
+            if not received:
+                self._ended = True
+                self._loop.remove_reader(self._read)
