@@ -2,7 +2,8 @@
 
 A record of format 1 is the JSON itself, so its first byte is `{`. Every later format begins
 with a byte below 0x20 that is its number; JSON never begins so. A new field with a default is
-no new format; a change after which an older version would fold wrongly is one.
+no new format; a change after which an older version would fold wrongly is one. Format 2 is in
+`compact`; archives and all that leaves a database are format 1.
 
 What is written is what will be read: a tick that would come back as anything else is refused
 while its step is still known. Only tuples are let through; they come back as lists.
@@ -18,7 +19,8 @@ import msgspec
 from rondel.engine.ticks import AnyTick
 from rondel.errors import JournalCorrupt, JournalNewer, Unstorable
 
-FORMAT = 1
+FORMAT = 2
+"""The newest format of records that this version reads."""
 
 _OPEN_BRACE = 0x7B
 _FIRST_PRINTABLE = 0x20

@@ -28,6 +28,9 @@ APPLICATION = 0x524F4E44
 SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL", "off": "OFF"}
 """What each durability is in SQLite's words."""
 
+PAGE = 1024
+"""Bytes in a page of a new file: every commit writes whole pages, and most ticks are short."""
+
 PATIENCE = 10.0
 """Seconds to wait for another process that is writing."""
 
@@ -71,6 +74,7 @@ class Database:
             db = self._connect("rw", timeout=0.0)
             try:
                 self._identify(db)
+                db.execute(f"PRAGMA page_size = {PAGE}")
                 self._use_wal(db)
                 db.execute(f"PRAGMA synchronous = {SYNCHRONOUS[self.durability]}")
                 db.execute("PRAGMA wal_autocheckpoint = 0")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
@@ -118,6 +118,10 @@ class MemoryStore(Recollection):
         return [row.id for row in rows[:limit]]
 
     # Ticks
+
+    def writer(self, id: str) -> Callable[[AnyTick], None]:
+        """`append` for one session."""
+        return self._log(id).ticks.append
 
     def append(
         self,

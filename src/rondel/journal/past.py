@@ -7,12 +7,16 @@ nearest indexed tick at or after its end, back to its start.
 from __future__ import annotations
 
 import sqlite3
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rondel.engine.ticks import AnyTick
 from rondel.errors import JournalCorrupt, UnknownSession
-from rondel.journal.codec import decode
+from rondel.journal.compact import decode
+
+_QUICK = 1
+"""The level of zlib that takes the least time."""
 
 MARK = 64
 """Every so many ticks one is indexed; the schema has the same number."""
@@ -101,8 +105,22 @@ def snapshots(db: sqlite3.Connection, id: str, at_most: int | None) -> Iterator[
     for ancestor in lineage(db, id):
         limit = ancestor.stop if at_most is None else min(at_most, ancestor.stop)
         row = db.execute(
-            "SELECT n, state FROM snapshot WHERE session = ? AND n <= ? ORDER BY n DESC LIMIT 1",
+            "SELECT n, state, packed FROM snapshot WHERE session = ? AND n <= ? "
+            "ORDER BY n DESC LIMIT 1",
             (ancestor.key, limit),
         ).fetchone()
         if row is not None:
-            yield row
+            n, state, packed = row
+            yield n, _unpack(state) if packed else state
+
+
+def pack(state: bytes) -> bytes:
+    """A snapshot as it is stored."""
+    return zlib.compress(state, _QUICK)
+
+
+def _unpack(state: bytes) -> bytes:
+    try:
+        return zlib.decompress(state)
+    except zlib.error:
+        return b""  # a snapshot is a shortcut: one that does not fit is not used

@@ -10,18 +10,20 @@ import os
 import sqlite3
 import time as clock
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from hashlib import sha256
-from typing import Any
 
 from rondel.engine.ticks import AnyTick
 from rondel.errors import JournalError, UnknownSession, Unstorable
-from rondel.journal import past, sqlite_attachments, sqlite_recollection
+from rondel.journal import past, sqlite_attachments, sqlite_recollection, sqlite_rows
 from rondel.journal.attachments import used_in
-from rondel.journal.codec import decode_value, encode, encode_value
+from rondel.journal.codec import encode_value
+from rondel.journal.compact import encode
 from rondel.journal.crash import ARMED, crash_point
-from rondel.journal.database import PATIENCE, Database
+from rondel.journal.database import PAGE, PATIENCE, Database
+from rondel.journal.head import Head
 from rondel.journal.readers import Readers
-from rondel.journal.rules import check_deletable, check_fork, cursor, parse_cursor
+from rondel.journal.rules import check_deletable, check_fork
 from rondel.journal.store import (
     BATCH,
     ENDED,
@@ -35,16 +37,14 @@ from rondel.journal.store import (
     Promotion,
     SessionRow,
 )
-from rondel.journal.writer import PAGE, Head, Write, Writer
+from rondel.journal.writer import Write, Writer
+
+_FRESH = 0.9
+"""How much of its time the lease that a session was made with must have left to be good for the
+first who asks for it."""
 
 LARGEST = 500_000_000
 """Bytes that one record may have; SQLite takes a little less than a billion."""
-
-_ROWS = """
-SELECT s.key, s.id, s.graph_id, s.graph, s.inputs, s.labels, s.status, s.reason,
-       s.created_at, s.updated_at, p.id, s.parent_length, h.length
-FROM session s JOIN extent h ON h.session = s.key LEFT JOIN session p ON p.key = s.parent
-"""
 
 _KEY = "(SELECT key FROM session WHERE id = ?)"
 
@@ -109,6 +109,7 @@ class SqliteStore:
             )
             head.key = key or 0
             head.length = row.parent_length
+            head.until = until or 0.0
             if attached:
                 sqlite_attachments.refer(db, head.key, attached)
 
@@ -119,8 +120,7 @@ class SqliteStore:
     def session(self, id: str) -> SessionRow | None:
         """The session's row, or None."""
         with self._readers.snapshot() as db:
-            row = db.execute(f"{_ROWS} WHERE s.id = ?", (id,)).fetchone()
-            return None if row is None else _row(db, row, {})
+            return sqlite_rows.one(db, id)
 
     def sessions(
         self,
@@ -130,24 +130,8 @@ class SqliteStore:
         limit: int = 50,
     ) -> Page:
         """Sessions, newest first."""
-        edge = parse_cursor(before)
-        wanted: list[tuple[str, Sequence[Any]]] = [
-            ("s.status = ?", (status,)),
-            ("s.graph_id = ?", (graph_id,)),
-            ("(s.created_at, s.key) < (?, ?)", edge or (None,)),
-        ]
-        rules = [(rule, values) for rule, values in wanted if values[0] is not None]
-        where = "WHERE " + " AND ".join(rule for rule, _ in rules) if rules else ""
-        values = [value for _, given in rules for value in given]
         with self._readers.snapshot() as db:
-            found = db.execute(
-                f"{_ROWS} {where} ORDER BY s.created_at DESC, s.key DESC LIMIT ?",
-                (*values, limit + 1),
-            ).fetchall()
-            graphs: dict[int, tuple[Any, Any]] = {}
-            rows = [_row(db, row, graphs) for row in found[:limit]]
-        more = len(found) > limit and rows
-        return Page(rows, cursor(rows[-1].created_at, found[limit - 1][0]) if more else None)
+            return sqlite_rows.page(db, status, graph_id, before, limit)
 
     def set_status(self, id: str, status: str, reason: str = "") -> Durable:
         """Change the status without a tick."""
@@ -191,6 +175,10 @@ class SqliteStore:
 
     # Ticks
 
+    def writer(self, id: str) -> Callable[[AnyTick], Durable]:
+        """`append` for one session."""
+        return partial(self.append, id)
+
     def append(
         self,
         id: str,
@@ -208,10 +196,11 @@ class SqliteStore:
         head = self._heads.get(id)
         if head is None or head.error is not None:
             head = self._head(id)
-        also = None
-        if status is not None or letter is not None:
+        if status is None and letter is None:
+            durable = self._writer.append(head, record)
+        else:
             also = _changes(head, status, reason, letter)
-        durable = self._writer.submit(Write(head, record, also))
+            durable = self._writer.submit(Write(head, record, also))
         if ARMED:
             crash_point("after_append")
         return durable
@@ -236,6 +225,11 @@ class SqliteStore:
 
     def acquire(self, id: str, owner: str, ttl: float) -> Lease:
         """Lease the session, unless another's lease runs."""
+        known = self._heads.get(id)
+        if known is not None and known.owner == owner and known.error is None:
+            until, known.until = known.until, 0.0
+            if until - clock.time() > _FRESH * ttl:
+                return Lease(owner, until)
 
         def job(db: sqlite3.Connection) -> tuple[Lease, Head]:
             head = Head(id, _key(db, id))
@@ -329,9 +323,13 @@ class SqliteStore:
     def save_snapshot(self, id: str, n: int, blob: bytes, keep: int | None = None) -> Durable:
         """Keep what the first `n` ticks fold to."""
         head = self._head(id)
+        state = past.pack(blob)
 
         def insert(db: sqlite3.Connection) -> None:
-            db.execute("INSERT OR REPLACE INTO snapshot VALUES (?, ?, ?)", (head.key, n, blob))
+            db.execute(
+                "INSERT OR REPLACE INTO snapshot (session, n, state, packed) VALUES (?, ?, ?, 1)",
+                (head.key, n, state),
+            )
             if keep is not None:
                 db.execute(
                     "DELETE FROM snapshot WHERE session = ?1 AND n NOT IN "
@@ -479,18 +477,3 @@ def _changes(
             db.execute("DELETE FROM letter WHERE number = ? AND session = ?", (letter, head.key))
 
     return change
-
-
-def _row(
-    db: sqlite3.Connection, row: tuple[Any, ...], graphs: dict[int, tuple[Any, Any]]
-) -> SessionRow:
-    _, name, graph_id, graph, inputs, labels, *rest = row
-    if graph not in graphs:
-        document, includes = db.execute(
-            "SELECT document, includes FROM graph WHERE key = ?", (graph,)
-        ).fetchone()
-        graphs[graph] = decode_value(document), decode_value(includes)
-    document, includes = graphs[graph]
-    return SessionRow(
-        name, graph_id, document, includes, decode_value(inputs), decode_value(labels), *rest
-    )

@@ -13,7 +13,7 @@ Reads see only what is durable, from this process or any other.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -176,6 +176,10 @@ class Store(Protocol):
         ...
 
     # Ticks
+
+    def writer(self, id: str) -> Callable[[AnyTick], Durable]:
+        """`append` for one session."""
+        ...
 
     def append(
         self,

@@ -1,10 +1,10 @@
 """The one hand that writes to a SQLite journal: whatever is queued shares a commit.
 
-A lone session commits where it appends: handing over to a thread costs several times what the
-commit does. When several sessions append in the same turn of the event loop, the turn ends with
-one commit for all of them. On a disk where a commit takes long, and while another process holds
-the lock, a thread commits and the loop runs on. The thread also moves what was committed from
-the write-ahead log into the file, which takes the longest.
+A lone session commits where it appends, the quick way (`follower`): handing over to a thread
+costs several times what the commit does. When several sessions append in the same turn of the
+event loop, the turn ends with one commit for all of them. On a disk where a commit takes long, and
+while another process holds the lock, a thread commits and the loop runs on. The thread also moves
+what was committed from the write-ahead log into the file, which takes the longest.
 """
 
 from __future__ import annotations
@@ -20,24 +20,25 @@ from typing import TypeVar
 
 from rondel.errors import JournalClosed, JournalError, LeaseLost, RondelError
 from rondel.journal.crash import ARMED, crash_point
-from rondel.journal.database import Database, is_busy, rollback
+from rondel.journal.database import PAGE, Database, is_busy, rollback
+from rondel.journal.follower import Follower
+from rondel.journal.head import Head
 from rondel.journal.store import Durable
 
 SLOW = 0.001
 """Seconds of a commit above which it is left to the thread."""
 
-CHECKPOINT = 4000
+CHECKPOINT = 8000
 """Pages in the write-ahead log, roughly, after which they are moved into the file."""
 
-PAGE = 4096
+CHECKPOINT_OF_FULL = 500
+"""The same where every commit waits for the disk, which takes twice as long while the log grows:
+emptied early, it is written over again at the length that it has."""
 
 _SMOOTHING = 0.2
+_HICCUP = 2 * SLOW
+"""What a commit counts at most: four slow ones in a row make a slow disk, one does not."""
 
-_LONE = """
-INSERT INTO tick (seq, session, n, prev, record)
-SELECT ?1 + 1, session, ?3, ?1, ?5 FROM head
-WHERE session = ?2 AND owner IS ?4 AND (SELECT max(seq) FROM tick) = ?1
-"""
 _TAIL = "SELECT seq, session, n FROM tick ORDER BY seq DESC LIMIT 1"
 _SETTLE = "UPDATE head SET length = ?2 + 1, last = ?3 WHERE session = ?1 AND length <= ?2"
 _MOVE = "UPDATE head SET length = ?, last = ? WHERE session = ? AND length = ? AND owner IS ?"
@@ -47,28 +48,13 @@ T = TypeVar("T")
 Job = Callable[[sqlite3.Connection], T]
 
 
-class Head:
-    """Where a session's ticks end, as far as this process has written them."""
-
-    __slots__ = ("error", "id", "key", "last", "length", "owner")
-
-    def __init__(self, id: str, key: int = 0, length: int = 0, last: int | None = None) -> None:
-        self.id = id
-        self.key = key
-        self.length = length
-        self.last = last
-        self.owner: str | None = None
-        self.error: RondelError | None = None
-        """Why the session takes no more writes, until it is acquired again."""
-
-
 class Write:
     """A tick, or another change of one session, on its way into the file."""
 
     __slots__ = ("also", "error", "future", "head", "record")
 
     def __init__(
-        self, head: Head, record: bytes | None, also: Callable[[sqlite3.Connection], None] | None
+        self, head: Head, record: bytes | None, also: Callable[[sqlite3.Connection], object] | None
     ) -> None:
         self.head = head
         self.record = record
@@ -85,6 +71,7 @@ class Writer:
         self._db = database.open()
         self._queue: deque[Write] = deque()
         self._writing = threading.Lock()
+        self._follower = Follower(self._db, self._writing)
         self._stopped: RondelError | None = None
         self._latest: Head | None = None
         self._turn: asyncio.AbstractEventLoop | None = None
@@ -95,9 +82,22 @@ class Writer:
         self._bell = threading.Event()
         self._pages = 0
         """What the write-ahead log has grown by, at least."""
+        full = database.durability == "full"
+        self._limit = min(CHECKPOINT, CHECKPOINT_OF_FULL) if full else CHECKPOINT
         self._version = 0
 
     # What the store asks for
+
+    def append(self, head: Head, record: bytes) -> Durable:
+        """Write a tick in its turn; None if that has happened already."""
+        quick = self._latest is head and head.error is None and not self._queue
+        if quick and self._pace < SLOW and self._writing.acquire(blocking=False):
+            try:
+                if self._stopped is None and self._follow(head, record):
+                    return None
+            finally:
+                self._writing.release()
+        return self.submit(Write(head, record, None))
 
     def submit(self, write: Write) -> Durable:
         """Write it in its turn; None if that has happened already."""
@@ -132,6 +132,7 @@ class Writer:
             if any(write.head.id == id for write in list(self._queue)):
                 self._flush()
             self._demand_open()
+            self._follower.let_go()
             db = self._db
             try:
                 if relax:
@@ -146,7 +147,7 @@ class Writer:
                 if relax:
                     db.execute("PRAGMA synchronous = FULL")
             self._pages += pages
-            if self._pages >= CHECKPOINT:
+            if self._pages >= self._limit:
                 self._ring()
             return result
 
@@ -154,6 +155,7 @@ class Writer:
         """A number that changes when another connection has written."""
         if self._stopped is None and self._writing.acquire(blocking=False):
             try:
+                self._follower.let_go()
                 (self._version,) = self._db.execute("PRAGMA data_version").fetchone()
             except sqlite3.Error as error:
                 if not is_busy(error):
@@ -169,6 +171,7 @@ class Writer:
                 return
             failed = self._flush()
             self._stopped = JournalClosed(f"the journal {self._database.path} is closed")
+            self._follower.close()
             self._db.close()
         self._bell.set()
         if self._thread is not None:
@@ -186,8 +189,7 @@ class Writer:
         """In this thread, which has no loop and can wait."""
         with self._writing:
             self._flush()
-            if not self._commit_lone(write):
-                self._commit([write])
+            self._commit([write])
         if write.error is not None:
             raise write.error
 
@@ -198,7 +200,7 @@ class Writer:
         try:
             if self._queue:
                 return False
-            if not self._commit_lone(write) and not self._try_commit([write]):
+            if not self._try_commit([write]):
                 return False
         finally:
             self._writing.release()
@@ -209,9 +211,7 @@ class Writer:
     def _enqueue(self, write: Write, loop: asyncio.AbstractEventLoop) -> asyncio.Future[None]:
         future = write.future = loop.create_future()
         self._queue.append(write)
-        if self._pace >= SLOW:
-            self._ring()
-        elif self._turn is not loop:
+        if self._turn is not loop:
             self._turn = loop
             loop.call_soon(self._end_turn)
         return future
@@ -221,7 +221,7 @@ class Writer:
         self._turn = None
         if not self._queue:
             return
-        if not self._writing.acquire(blocking=False):
+        if self._pace >= SLOW or not self._writing.acquire(blocking=False):
             self._ring()
             return
         batch = self._take()
@@ -253,8 +253,9 @@ class Writer:
                 if isinstance(self._stopped, JournalClosed):
                     return
                 self._flush()
-                if self._pages >= CHECKPOINT:
+                if self._pages >= self._limit:
                     self._pages = 0
+                    self._follower.let_go()
                     with suppress(sqlite3.Error):  # the log holds it all; next time, then
                         self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
@@ -275,35 +276,23 @@ class Writer:
         self._wake(batch)
         return next((write.error for write in batch if write.error), None)
 
-    def _commit_lone(self, write: Write) -> bool:
-        """A tick that follows the very last one of the file: one statement, one page.
-
-        False if it does not, or not plainly; the general way then finds out why.
-        """
-        head, record = write.head, write.record
-        if head.last is None or record is None or write.also is not None:
-            return False
-        if head.error is not None or self._stopped is not None:
-            return False
+    def _follow(self, head: Head, record: bytes) -> bool:
+        """Write a tick the quick way; False if that way is not open."""
         if ARMED:
             crash_point("before_commit")
         began = time.perf_counter()
         try:
-            values = (head.last, head.key, head.length, head.owner, record)
-            if self._db.execute(_LONE, values).rowcount != 1:
+            if not self._follower.write(head, record, began):
                 return False
         except sqlite3.Error as error:
-            if is_busy(error):
-                return False
-            self._refuse([write], self._explain(error))
-            return True
+            head.error = self._explain(error)
+            raise head.error from error
         self._committed(began, 1 + len(record) // PAGE)
-        head.length += 1
-        head.last += 1
         return True
 
     def _commit(self, batch: list[Write]) -> None:
         """Write the batch, waiting for other processes; each write has its error or is durable."""
+        self._follower.let_go()
         try:
             self._demand_open()
             self._database.begin(self._db)
@@ -316,6 +305,7 @@ class Writer:
 
     def _try_commit(self, batch: list[Write]) -> bool:
         """The same without waiting; False if another process is writing."""
+        self._follower.let_go()
         try:
             self._demand_open()
             self._db.execute("BEGIN IMMEDIATE")
@@ -348,9 +338,10 @@ class Writer:
     def _committed(self, began: float, pages: int) -> None:
         if ARMED:
             crash_point("after_commit")
-        self._pace += _SMOOTHING * (time.perf_counter() - began - self._pace)
+        took = min(time.perf_counter() - began, _HICCUP)
+        self._pace += _SMOOTHING * (took - self._pace)
         self._pages += pages
-        if self._pages >= CHECKPOINT:
+        if self._pages >= self._limit:
             self._ring()
 
     def _apply(self, batch: list[Write]) -> dict[Head, _Move]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import sqlite3
@@ -72,7 +73,7 @@ def test_killed_at_a_named_point_and_taken_up_again(
             store.close()
     alone = sessions == 1  # then a commit is told by returning, and nobody has to be woken
     assert crashes >= (1 if alone and point == "before_wake" else 2)
-    last = subprocess.run(command(path, "normal", sessions, 30), check=True, timeout=60)
+    last = subprocess.run(command(path, "normal", sessions, 30), check=True)
     assert last.returncode == 0
     check(path, {f"s{n}": 30 for n in range(sessions)}, sessions)
 
@@ -115,6 +116,7 @@ def test_a_copy_made_while_writing_has_a_whole_beginning(tmp_path: Path) -> None
         copy = tmp_path / f"copy{attempt}"
         copy.mkdir()
         process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED)
         subprocess.run(["cp", path, f"{path}-wal", copy], check=True)
         process.send_signal(signal.SIGCONT)
         store = SqliteStore(copy / "journal.db")
@@ -164,19 +166,16 @@ path, me = sys.argv[1:]
 store = SqliteStore(path)
 print("ready", flush=True)
 sys.stdin.readline()
-wrote = 0
-end = time.time() + 0.8
-while time.time() < end:
-    if not store.acquire("a", me, 5).granted:
-        continue
-    n = len(store.read("a", 0))
-    for more in range(3):
-        store.append("a", tick(n + more, me))
-        wrote += 1
-    store.release("a", me)
+turns = 0
+while turns < 50:
+    if store.acquire("a", me, 600).granted:
+        n = len(store.read("a", 0))
+        for more in range(3):
+            store.append("a", tick(n + more, me))
+        store.release("a", me)
+        turns += 1
     time.sleep(0.0005)
 store.close()
-print(wrote)
 """
 
 
@@ -197,11 +196,15 @@ def test_two_processes_never_drive_one_session_at_once(tmp_path: Path) -> None:
     for racer in racers:
         assert racer.stdout is not None
         assert racer.stdout.readline() == "ready\n"
-    wrote = [int(racer.communicate("go\n", timeout=30)[0]) for racer in racers]
-    assert all(racer.returncode == 0 for racer in racers)
-    assert sum(count > 0 for count in wrote) >= 2
+    for racer in racers:
+        assert racer.stdin is not None
+        racer.stdin.write("go\n")
+        racer.stdin.flush()
+    for racer in racers:
+        racer.communicate()
+    assert [racer.returncode for racer in racers] == [0, 0, 0]
     found = store.read("a", 0)
-    assert len(found) == sum(wrote)
+    assert len(found) == 3 * 50 * 3
     for first in range(0, len(found), 3):
         turn = found[first : first + 3]
         assert any(turn == [tick(first + n, name) for n in range(3)] for name in names)

@@ -17,7 +17,7 @@ from rondel.engine import ticks
 from rondel.engine.message import Message, Part
 from rondel.engine.protocols import Question, Usage, Verdict
 from rondel.errors import JournalCorrupt, JournalNewer, Unstorable
-from rondel.journal import codec
+from rondel.journal import codec, compact
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=20)
 NUMBER = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
@@ -83,6 +83,15 @@ def test_every_tick_comes_back_as_it_was(tick: ticks.AnyTick) -> None:
     assert codec.encode(again) == record
 
 
+@given(TICK)
+def test_every_tick_comes_back_from_a_database_as_it_was(tick: ticks.AnyTick) -> None:
+    record = compact.encode(tick)
+    again = compact.decode(record)
+    assert again == tick
+    assert type(again) is type(tick)
+    assert compact.encode(again) == record
+
+
 @given(JSON)
 def test_every_json_value_comes_back_as_it_was(value: Any) -> None:
     assert codec.decode_value(codec.encode_value(value, "it")) == value
@@ -102,6 +111,44 @@ def test_no_state_and_the_state_none_are_two_things() -> None:
 
 def test_a_record_has_nothing_that_is_as_always() -> None:
     assert codec.encode(finished()) == b'{"t":"done","at":1.5,"step":7}'
+
+
+def test_a_step_that_only_said_something_is_kept_without_the_names_of_its_fields() -> None:
+    plain = finished(messages=[Message("hi", source="Writer")], fired=[3], took=0.25)
+    assert compact.encode(plain) == b'\x02[1.5,7,[3],0.25,[["hi","Writer"]]]'
+    assert compact.encode(_saying({"x": 1})) == b'\x02[1.5,7,[],0.0,[["x","Critic",{"x":1}]]]'
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        Message("x", role="user"),
+        Message("x", kept=True),
+        Message([Part("x")]),
+        Message("x", {"pair": (1, 2)}),
+    ],
+)
+def test_a_message_that_is_not_plain_comes_back_whole(message: Message) -> None:
+    tick = finished(messages=[Message("plain"), message])
+    again = compact.decode(compact.encode(tick))
+    assert again == codec.decode(codec.encode(tick))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [Message(5), Message("x", None), Message("x", source=None), Message("\ud800")],  # type: ignore[arg-type]
+)
+def test_a_message_of_wrong_types_is_refused_by_a_database_too(message: Message) -> None:
+    with pytest.raises(Unstorable, match="step 7"):
+        compact.encode(finished(messages=[message]))
+
+
+@pytest.mark.parametrize(
+    "record", [b"\x02", b"\x02{", b"\x02[1.0,7]", b'\x02[1.0,7,[],0.0,[[5,"x"]]]', b"\x02\xff"]
+)
+def test_a_damaged_short_record_says_so(record: bytes) -> None:
+    with pytest.raises(JournalCorrupt, match="damaged"):
+        compact.decode(record)
 
 
 def test_tuples_come_back_as_lists() -> None:
@@ -153,10 +200,11 @@ def test_what_json_cannot_hold_is_refused_with_step_place_and_advice(value: Any,
         ("state.x", finished(state={"x": value})),
         ("report.x", finished(report={"x": value})),
     ):
-        with pytest.raises(Unstorable, match=said) as refused:
-            codec.encode(tick)
-        assert str(refused.value).startswith("step 7")
-        assert place in str(refused.value)
+        for encode in (codec.encode, compact.encode):
+            with pytest.raises(Unstorable, match=said) as refused:
+                encode(tick)
+            assert str(refused.value).startswith("step 7")
+            assert place in str(refused.value)
 
 
 def _saying(data: dict[str, Any]) -> ticks.Finished:
@@ -183,8 +231,8 @@ def test_data_that_contains_itself_is_refused() -> None:
 
 
 def test_a_record_of_a_newer_format_says_so() -> None:
-    with pytest.raises(JournalNewer, match=r"format 2 .*reads up to 1"):
-        codec.decode(b"\x02whatever")
+    with pytest.raises(JournalNewer, match=r"format 3 .*reads up to 2"):
+        compact.decode(b"\x03whatever")
 
 
 def test_a_tick_of_an_unknown_kind_says_so() -> None:

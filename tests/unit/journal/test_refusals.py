@@ -186,7 +186,7 @@ def test_a_full_disk_loses_nothing_that_was_durable(small_disk: Path) -> None:
 
 
 def test_a_full_database_loses_nothing_that_was_durable(path: Path) -> None:
-    _fill(path, limit=40)
+    _fill(path, limit=100)
 
 
 def _fill(path: Path, limit: int | None) -> None:
@@ -215,6 +215,31 @@ def _fill(path: Path, limit: int | None) -> None:
     store.close()
     store = SqliteStore(path)
     assert store.read("a", 0) == expected
+    store.close()
+
+
+@in_loop
+async def test_a_brisk_session_loses_nothing_that_was_durable_when_the_disk_is_full(
+    path: Path,
+) -> None:
+    store = SqliteStore(path)
+    await done(store.create(row("a"), "me", 60))
+    store._writer._db.execute("PRAGMA max_page_count = 100")
+    kept = 0
+
+    async def fill() -> None:
+        nonlocal kept
+        while True:
+            await done(store.append("a", tick(kept, "x" * 500)))
+            kept += 1
+
+    with pytest.raises(JournalFull):
+        await fill()
+    assert kept > 10
+    assert store.read("a", 0) == [tick(n, "x" * 500) for n in range(kept)]
+    store.close()
+    store = SqliteStore(path)
+    assert store.read("a", 0) == [tick(n, "x" * 500) for n in range(kept)]
     store.close()
 
 

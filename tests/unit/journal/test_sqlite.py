@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from rondel.errors import CallError, JournalError
+from rondel.errors import CallError, JournalError, LeaseLost
 from rondel.journal.sqlite import SqliteStore
 from rondel.journal.writer import Writer
 from rondel.testing.journal_suite import done, in_loop, row, tick
@@ -251,6 +251,128 @@ def test_the_log_is_moved_into_the_file_now_and_then(
     assert log.stat().st_size < 1500 * 4096
     assert path.stat().st_size > 50 * 4096
     assert store.read("a", 0) == [tick(n) for n in range(3000)]
+    store.close()
+
+
+def test_where_commits_wait_for_the_disk_the_log_stays_short(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rondel.journal.writer.CHECKPOINT_OF_FULL", 20)
+    store = SqliteStore(path, "full")
+    store.create(row("a"))
+    log = path.with_name(path.name + "-wal")
+    began = log.stat().st_size
+    for n in range(300):
+        store.append("a", tick(n))
+        time.sleep(0.0005)
+    assert log.stat().st_size - began < 150 * 1024
+    store.close()
+
+
+@in_loop
+async def test_a_brisk_session_keeps_nobody_from_emptying_the_log(
+    path: Path, store: SqliteStore
+) -> None:
+    await done(store.create(row("a"), "me", 60))
+    for n in range(50):
+        await done(store.append("a", tick(n)))
+    other = sqlite3.connect(path)
+    async with asyncio.timeout(20):
+        while True:
+            _, pages, moved = other.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+            if pages == moved:
+                break
+            await asyncio.sleep(0.01)
+    other.close()
+
+
+@in_loop
+async def test_brisk_ticks_of_two_processes_do_not_hide_from_each_other(path: Path) -> None:
+    one, two = SqliteStore(path), SqliteStore(path)
+    await done(one.create(row("a"), "me", 60))
+    await done(two.create(row("b"), "you", 60))
+    for n in range(0, 100, 10):
+        for m in range(n, n + 10):
+            await done(one.append("a", tick(m)))
+        for m in range(n, n + 10):
+            await done(two.append("b", tick(m)))
+    for store in (one, two):
+        for name in ("a", "b"):
+            assert store.read(name, 0) == [tick(n) for n in range(100)]
+        store.close()
+
+
+@in_loop
+async def test_a_lease_taken_between_brisk_ticks_is_noticed(path: Path) -> None:
+    store, other = SqliteStore(path), SqliteStore(path)
+    await done(store.create(row("a"), "me", -1.0))
+    for n in range(20):
+        await done(store.append("a", tick(n)))
+    assert other.acquire("a", "you", 60).granted
+    with pytest.raises(LeaseLost, match="you"):
+        await done(store.append("a", tick(20)))
+    assert len(other.read("a", 0)) == 20
+    store.close()
+    other.close()
+
+
+@in_loop
+async def test_brisk_ticks_notice_what_others_write(path: Path) -> None:
+    store, other = SqliteStore(path), SqliteStore(path)
+    await done(store.create(row("a"), "me", 60))
+    seen = store.changes()
+    for n in range(20):
+        await done(store.append("a", tick(n)))
+    assert store.changes() == seen
+    other.post("a", b"{}")
+    assert store.changes() != seen
+    store.close()
+    other.close()
+
+
+@in_loop
+async def test_who_made_a_session_has_its_lease_without_another_write(path: Path) -> None:
+    store, other = SqliteStore(path), SqliteStore(path)
+    await done(store.create(row("a"), "me", 60))
+    before = other.changes()
+    assert store.acquire("a", "me", 60).granted
+    assert other.changes() == before
+    assert not other.acquire("a", "you", 60).granted
+    store.release("a", "me")
+    assert other.acquire("a", "you", 60).granted
+    store.close()
+    other.close()
+
+
+def test_a_lease_from_the_beginning_is_not_good_for_long(path: Path) -> None:
+    store, other = SqliteStore(path), SqliteStore(path)
+    store.create(row("a"), "me", 1.0)
+    assert store.acquire("a", "me", 60).granted
+    held = other.lease("a")
+    assert held is not None
+    assert held.until > time.time() + 30
+    store.close()
+    other.close()
+
+
+def test_a_snapshot_takes_less_than_what_it_holds(path: Path) -> None:
+    store = SqliteStore(path)
+    store.create(row("a"))
+    state = b"a history of words " * 50_000
+    store.save_snapshot("a", 0, state)
+    assert store.latest_snapshot("a") == (0, state)
+    store.close()
+    assert path.stat().st_size < len(state) / 5
+
+
+def test_a_damaged_snapshot_is_empty_and_no_obstacle(path: Path) -> None:
+    store = SqliteStore(path)
+    store.create(row("a"))
+    store.save_snapshot("a", 0, b"state")
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE snapshot SET state = x'00'")
+    db.close()
+    assert store.latest_snapshot("a") == (0, b"")
     store.close()
 
 
