@@ -55,10 +55,23 @@ def test_an_imported_graph_goes_back(tmp_path: Path, call: Callable[..., Ran]) -
     assert call("import", native, "--to", "chatdev", "-o", native).code == 2
 
 
-def test_a_graph_that_chatdev_cannot_hold_is_refused(call: Callable[..., Ran]) -> None:
-    ran = call("import", ROOT / "examples/09_loop_contract/graph.yaml", "--to", "chatdev")
-    assert (ran.code, ran.out) == (2, "")
-    assert "graph.loops: ChatDev has nothing like 'loops'" in ran.err
+def test_what_chatdev_cannot_hold_is_written_beside_it_and_told(call: Callable[..., Ran]) -> None:
+    file = ROOT / "examples/09_loop_contract/graph.yaml"
+    ran = call("import", file, "--to", "chatdev")
+    assert ran.code == 0
+    assert "x-rondel:" in ran.out
+    assert f"unseen: {file}:8 graph.loops.Writer: ChatDev knows no contract" in ran.err
+    assert "the loop 'Writer' ends there as soon as an edge leaves it" in ran.err
+    assert call("import", file, "--to", "council").code == 2
+
+
+def test_a_council_file_can_be_changed_for_a_run(call: Callable[..., Ran]) -> None:
+    file = ROOT / "tests/fixtures/council/debate.json"
+    options = ("--compat", "council", "--provider", "simulated", "-i", "x", "--json")
+    change = ("--set", "graph.nodes.adjudicator.config.seed=7")
+    plain, changed = call("run", file, *options), call("run", file, *options, *change)
+    assert (plain.code, changed.code) == (0, 0)
+    assert plain.result["output"] != changed.result["output"]
 
 
 def test_a_broken_foreign_file_is_answered_with_its_own_lines(

@@ -34,7 +34,6 @@ def printed(command: str, folder: Path) -> str:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        timeout=60,
     )
     return finished.stdout.decode()
 
@@ -43,9 +42,7 @@ def make(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Make as a person calls it, also where the tests themselves run under make."""
     command = ["make", *arguments]
     env = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
-    return subprocess.run(
-        command, check=False, cwd=ROOT, env=env, capture_output=True, text=True, timeout=110
-    )
+    return subprocess.run(command, check=False, cwd=ROOT, env=env, capture_output=True, text=True)
 
 
 @pytest.mark.parametrize("page", [README, *GUIDES], ids=lambda page: page.name)

@@ -15,11 +15,9 @@ from typing import Any, cast
 from rondel.cli.agents import configs_in_document, with_provider
 from rondel.cli.arguments import parse_path
 from rondel.errors import CallError, GraphError, Problem
-from rondel.formats import translator
 from rondel.graph.names import Names
 from rondel.graph.paths import Path, path_text
 from rondel.graph.positions import Positions, parse
-from rondel.nodes.agent import AgentConfig
 from rondel.sessions.graph import Graph
 from rondel.sessions.registry import default_registry
 
@@ -66,6 +64,8 @@ def _changed_graph(
     try:
         parsed = parse(FilePath(file).read_bytes(), file)
         if compat is not None and not parsed.problems:
+            from rondel.formats import translator
+
             parsed = translator(compat)(parsed, file)
     except OSError:
         parsed = None
@@ -75,9 +75,14 @@ def _changed_graph(
     document = json.loads(json.dumps(parsed.data, default=str))
     _change(document, changes, provider)
     with _placed(file, parsed.positions):
-        graph = Graph.loads(json.dumps(document), file=file, compat=compat)
+        graph = Graph.loads(json.dumps(document), file=file, compat=_still(compat, document))
     places = (_with_place(warning, file, parsed.positions) for warning in graph.warnings)
     return Opened(graph, (*parsed.warnings, *places))
+
+
+def _still(compat: str | None, document: dict[str, Any]) -> str | None:
+    """The format, if files that a translated document names may still be in it."""
+    return compat if document.get("graph", {}).get("dialect") else None
 
 
 @contextmanager
@@ -154,6 +159,8 @@ def _check_provider(provider: str) -> None:
 
 def _replace_provider(config: dict[str, Any], provider: str) -> None:
     """Another provider, without the address, the key and the options of the old one."""
+    from rondel.nodes.agent import AgentConfig
+
     options = default_registry().config_model("provider", provider)
     known = AgentConfig.model_fields.keys() | options.model_fields.keys()
     if config.get("provider") != provider:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path as FilePath
 
 from rondel.cli.agents import PLACES, configs_of
 from rondel.cli.arguments import Answers
@@ -14,7 +16,7 @@ from rondel.cli.failures import FAILED, complain
 from rondel.cli.keyboard import Keyboard
 from rondel.cli.loops import label_width, loops_of
 from rondel.cli.views import JsonView, TerminalView, View
-from rondel.errors import CallError, JournalError, SessionBusy
+from rondel.errors import CallError, GraphError, JournalError, SessionBusy
 from rondel.graph.spec import NodeSpec
 from rondel.journal.memory import MemoryStore
 from rondel.sessions.engine import Engine
@@ -91,7 +93,21 @@ def hand_over(session: Session, file: str | None, command: str) -> None:
         raise CallError(
             f"session {session.id} runs a graph written in Python; name its file: {command}"
         )
-    session.use(open_graph(file).graph)
+    session.use(_graph_of(session, file))
+
+
+def _graph_of(session: Session, file: str) -> Graph:
+    """The graph of a file, which may be one of another system as the session's own file was."""
+    from rondel.formats import FORMATS
+
+    if FilePath(file).suffix == ".py":
+        return open_graph(file).graph
+    for compat in (None, *FORMATS):
+        with suppress(GraphError):
+            graph = open_graph(file, compat=compat).graph
+            if graph.has_structure_of(session.row.document):
+                return graph
+    return open_graph(file).graph
 
 
 def demand_free(engine: Engine, session: Session, db: str | None) -> None:

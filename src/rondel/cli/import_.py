@@ -47,7 +47,8 @@ def import_(
     A session keeps its id unless that is taken; nothing is overwritten.
 
     With --from, the graph of another system is written as YAML that behaves the same, and what
-    changed or was left out is told on standard error.
+    changed or was left out is told on standard error. With --to it is the other way round: the
+    file comes back the same, and what the other system will not see in it is told.
     """
     if source is not None and target is not None:
         raise CallError("--from and --to go different ways; use one of them")

@@ -5,16 +5,21 @@ them.
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from rondel.certificate.forest import forest_of
+from rondel.cli.arguments import parse_path
 from rondel.cli.failures import complain
-from rondel.errors import CallError, GraphError
+from rondel.errors import CallError
 from rondel.formats import translate_file
 from rondel.formats.export import to_chatdev
 from rondel.formats.inlining import inlined
+from rondel.graph.plan import Plan
+from rondel.graph.positions import parse
 from rondel.sessions.graph import Graph
 
 STDOUT = "-"
@@ -23,8 +28,8 @@ CHATDEV = "chatdev"
 
 def import_graph(file: str, source: str, output: str, *, force: bool) -> int:
     """Write the graph of a foreign file as YAML of this system; the report goes to stderr."""
-    translation = translate_file(file, source)
     graph = Graph.load(file, compat=source)
+    translation = translate_file(file, source)
     for warning in graph.warnings:
         complain(str(warning), "left out" if warning in translation.warnings else "warning")
     for change in translation.changes:
@@ -36,21 +41,36 @@ def import_graph(file: str, source: str, output: str, *, force: bool) -> int:
 
 
 def export_graph(file: str, target: str, output: str, *, force: bool) -> int:
-    """Write the graph of a file in the format of another system, if that can hold it."""
+    """Write the graph of a file in the format of another system; what that one will not see of it
+    is told on stderr.
+    """
     if target != CHATDEV:
         raise CallError(f"--to: there is no format {target!r} to write; there is {CHATDEV}")
+    if Path(file).suffix == ".py":
+        hint = "no file can hold the functions of a graph written in Python"
+        raise CallError(f"{file} cannot be translated: {hint}")
     graph = Graph.load(file)
-    try:
-        foreign = to_chatdev(inlined(graph.document, graph.includes))
-    except GraphError as error:
-        for problem in error.problems:
-            complain(f"{file} {problem}")
-        return 2
-    _write(foreign, output, force=force)
+    exported = to_chatdev(inlined(graph.document, graph.includes))
+    positions = parse(Path(file).read_bytes(), file).positions
+    for problem in sorted(exported.unseen, key=lambda told: positions.line(parse_path(told.path))):
+        line = positions.line(parse_path(problem.path))
+        complain(str(replace(problem, file=file, line=line)), "unseen")
+    for head in _loops(graph.plan()):
+        rule = "ends there as soon as an edge leaves it; here its round goes to its end"
+        complain(f"{file}: the loop {head!r} {rule}", "unseen")
+    for name in graph.includes:
+        complain(f"{file}: the graph of {name} is part of the file now", "changed")
+    _write(exported.document, output, force=force, compat=CHATDEV)
     return 0
 
 
-def _write(document: dict[str, Any], output: str, *, force: bool) -> None:
+def _loops(plan: Plan) -> list[str]:
+    """The heads of the loops that go on to the end of a round."""
+    loops = [body for body in forest_of(plan).loops if body.scope and not body.scope.exit_now]
+    return list(dict.fromkeys(plan.nodes[loop.head].id for loop in loops if loop.head is not None))
+
+
+def _write(document: dict[str, Any], output: str, *, force: bool, compat: str = "") -> None:
     text = yaml.dump(document, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=100)
     if output == STDOUT:
         sys.stdout.write(text)
@@ -63,7 +83,8 @@ def _write(document: dict[str, Any], output: str, *, force: bool) -> None:
         raise CallError(message) from None
     except OSError as error:
         raise CallError(f"{output} cannot be written: {error.strerror}") from error
-    print(f"wrote {output}; now: rondel check {output}")
+    flag = f" --compat {compat}" if compat else ""
+    print(f"wrote {output}; now: rondel check {output}{flag}")
 
 
 class _Dumper(yaml.SafeDumper):

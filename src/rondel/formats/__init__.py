@@ -9,7 +9,7 @@ from rondel.errors import CallError, GraphError, Problem
 from rondel.formats import chatdev, council
 from rondel.formats.translation import Translation
 from rondel.graph.names import Names
-from rondel.graph.positions import Parsed, parse
+from rondel.graph.positions import MAX_BYTES, Parsed, parse
 
 FORMATS: dict[str, Callable[[Parsed, str], Translation]] = {
     "chatdev": chatdev.translate,
@@ -29,7 +29,8 @@ def translate_file(path: str, name: str) -> Translation:
     """The translation of a file; raises GraphError if it cannot be read at all."""
     translate = translator(name)
     try:
-        text = Path(path).read_bytes()
+        with Path(path).open("rb") as stream:
+            text = stream.read(MAX_BYTES + 1)
     except OSError as error:
         reason = f"the file cannot be read: {error.strerror or error}"
         raise GraphError([Problem(reason, file=path)]) from error

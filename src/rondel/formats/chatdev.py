@@ -9,6 +9,8 @@ from typing import Any
 
 from rondel.formats.chatdev_agents import agent
 from rondel.formats.chatdev_edges import edges
+from rondel.formats.chatdev_memories import Memories
+from rondel.formats.extension import KEY, extended
 from rondel.formats.translation import Draft, Translation
 from rondel.graph.names import Names
 from rondel.graph.paths import Path
@@ -20,7 +22,6 @@ GRAPH_USELESS = {
     "log_level": "every step is in the journal",
     "organization": "graphs are not grouped",
     "initial_instruction": "nothing is shown before a run",
-    "memory": "no agent of the graph uses its stores",
 }
 NODE = ("id", "type", "description", "context_window", "config")
 NODE_USELESS = {
@@ -84,8 +85,9 @@ def translate(parsed: Parsed, file: str) -> Translation:
 
 
 def _graph(draft: Draft, graph: dict[str, Any], path: Path, file: str) -> dict[str, Any]:
-    known = (*GRAPH, "is_majority_voting", "vars")
+    known = (*GRAPH, "is_majority_voting", "vars", "memory", KEY)
     body = draft.kept(graph, path, known, GRAPH_USELESS)
+    extension = body.pop(KEY, None)
     if body.pop("is_majority_voting", False) is True:
         hint = "use a vote node"
         draft.refuse((*path, "is_majority_voting"), "majority voting has no counterpart", hint)
@@ -99,20 +101,37 @@ def _graph(draft: Draft, graph: dict[str, Any], path: Path, file: str) -> dict[s
         hint = "name its start node, as in: start: [first]"
         draft.refuse(path, "the graph has no start", hint)
         body["start"] = _first_id(nodes)
+    outermost = path == ("graph",)
+    memories = Memories(draft, body.pop("memory", None), (*path, "memory"), outermost=outermost)
     if isinstance(nodes, list):
         body["nodes"] = [
-            _node(draft, node, (*path, "nodes", place), file) for place, node in enumerate(nodes)
+            _node(draft, node, (*path, "nodes", place), file, memories)
+            for place, node in enumerate(nodes)
         ]
+    if section := memories.finish():
+        body["memory"] = section
     if isinstance(body.get("edges"), list):
-        body["edges"] = edges(draft, body["edges"], (*path, "edges"))
-    draft.change(path, f"dialect: {DIALECT} makes it run by ChatDev's rules")
-    return {"id": body.pop("id"), "dialect": DIALECT, **body}
+        body["edges"] = edges(draft, body["edges"], (*path, "edges"), extension)
+    made = extended(
+        draft, {"id": body.pop("id"), "dialect": DIALECT, **body}, extension, path, path
+    )
+    if made.get("dialect") == DIALECT:
+        draft.change(path, f"dialect: {DIALECT} makes it run by ChatDev's rules")
+    return made
 
 
-def _node(draft: Draft, node: Any, path: Path, file: str) -> Any:
+def _node(draft: Draft, node: Any, path: Path, file: str, memories: Memories) -> Any:
     if not isinstance(node, dict):
         return node
-    kept = draft.kept(node, path, NODE, NODE_USELESS)
+    kept = draft.kept(node, path, (*NODE, KEY), NODE_USELESS)
+    extension = kept.pop(KEY, None)
+    translated = _translated(draft, kept, path, file, memories)
+    return extended(draft, translated, extension, path, path)
+
+
+def _translated(
+    draft: Draft, kept: dict[str, Any], path: Path, file: str, memories: Memories
+) -> dict[str, Any]:
     type_, config = kept.get("type"), kept.get("config")
     if isinstance(type_, str) and type_ not in (*CONFIGS, "agent"):
         hint = Names((*CONFIGS, "agent"), what="ChatDev has").hint(type_)
@@ -124,7 +143,7 @@ def _node(draft: Draft, node: Any, path: Path, file: str) -> Any:
         return kept
     place = (*path, "config")
     if type_ == "agent":
-        return agent(draft, kept, path)
+        return agent(draft, kept, path, memories)
     kept["config"] = found = draft.kept(config, place, CONFIGS[type_])
     if type_ == "python":
         kept["config"] = _python(draft, found, place)

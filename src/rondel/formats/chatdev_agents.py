@@ -1,9 +1,12 @@
-"""Agents of ChatDev: models, retries and tools; memories, thinking and skills are refused."""
+"""Agents of ChatDev: models, retries, tools, memories and thinking; skills are refused."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from rondel.formats.chatdev_memories import Memories
+from rondel.formats.chatdev_thinking import INSIDE, reflection_prompt, with_mind
 from rondel.formats.translation import Draft
 from rondel.graph.paths import Path
 
@@ -19,43 +22,32 @@ RETRY_KEYS = {"min_wait_seconds": "min_wait", "max_wait_seconds": "max_wait"}
 ALL_OF_A_MODULE = ":All"
 
 
-def agent(draft: Draft, node: dict[str, Any], path: Path) -> dict[str, Any]:
+def agent(draft: Draft, node: dict[str, Any], path: Path, memories: Memories) -> dict[str, Any]:
     """The node of an agent."""
     place = (*path, "config")
     config = draft.kept(node["config"], place, CONFIG)
     if "provider" not in config:
         draft.change(place, f"the provider is {DEFAULT_PROVIDER}, ChatDev's default")
     found = {"provider": DEFAULT_PROVIDER, **config}
-    _refuse_thinking(draft, found, place)
-    _refuse_memories(draft, found, place)
+    prompt = reflection_prompt(draft, found.pop("thinking", None), (*place, "thinking"))
+    use = memories.use(found.pop("memories", None), (*place, "memories"))
+    use = use if prompt is not None else replace(use, after=False)
+    is_graph = use.reads or prompt is not None
+    native = (*path, *INSIDE) if is_graph else path
+    if is_graph:
+        draft.moved(native, path)
     _refuse_skills(draft, found, place)
     tools = _tools(draft, found.pop("tooling", None), (*place, "tooling"))
     if tools:
         found["tools"] = tools
-        draft.moved((*place, "tools"), (*place, "tooling"))
-    retry = _retry(draft, found.pop("retry", None), (*place, "retry"))
-    if retry:
-        draft.moved((*path, "retry"), (*place, "retry"))
-        return {**node, "retry": retry, "config": found}
-    return {**node, "config": found}
-
-
-def _refuse_thinking(draft: Draft, config: dict[str, Any], place: Path) -> None:
-    thinking = config.pop("thinking", None)
-    if thinking:
-        kind = thinking.get("type") if isinstance(thinking, dict) else thinking
-        message = f"thinking of type {kind!r} has no counterpart"
-        hint = "add an agent after this one that reviews its answer"
-        draft.refuse((*place, "thinking"), message, hint)
-
-
-def _refuse_memories(draft: Draft, config: dict[str, Any], place: Path) -> None:
-    memories = config.pop("memories", None)
-    for number, memory in enumerate(memories if isinstance(memories, list) else []):
-        name = memory.get("name") if isinstance(memory, dict) else memory
-        message = f"the memory {name!r} has no counterpart"
-        hint = "lead a memory node to the agent, and name the agent in graph.memory.promote"
-        draft.refuse((*place, "memories", number), message, hint)
+        draft.moved((*native, "config", "tools"), (*place, "tooling"))
+    retry = _retry(draft, found.pop("retry", None), (*place, "retry"), (*native, "retry"))
+    made = {**node, "retry": retry, "config": found} if retry else {**node, "config": found}
+    if is_graph:
+        return with_mind(draft, made, path, use, prompt)
+    if use.writes:
+        memories.promoted.append(node.get("id", ""))
+    return made
 
 
 def _refuse_skills(draft: Draft, config: dict[str, Any], place: Path) -> None:
@@ -64,21 +56,22 @@ def _refuse_skills(draft: Draft, config: dict[str, Any], place: Path) -> None:
         draft.refuse((*place, "skills"), "skills have no counterpart", "give the agent tools")
 
 
-def _retry(draft: Draft, given: Any, path: Path) -> dict[str, Any]:
+def _retry(draft: Draft, given: Any, path: Path, native: Path) -> dict[str, Any]:
     """The retries of the node; there every agent has some unless it says otherwise."""
     if given is None:
         draft.change(path[:-1], "failed calls are made again up to 4 times, ChatDev's default")
         return dict(RETRY)
+    draft.moved(native, path)
     if not isinstance(given, dict):
         return {"max_attempts": given}
     useless = {"retry_on_status_codes": "whatever fails is tried again"}
     kept = draft.kept(given, path, ("enabled", "max_attempts", *RETRY_KEYS), useless)
     if kept.pop("enabled", True) is False:
         return {}
-    for foreign, native in RETRY_KEYS.items():
+    for foreign, ours in RETRY_KEYS.items():
         if foreign in kept:
-            kept[native] = kept.pop(foreign)
-            draft.moved((*path[:-2], "retry", native), (*path, foreign))
+            kept[ours] = kept.pop(foreign)
+            draft.moved((*native, ours), (*path, foreign))
     draft.change(path, "the retries are the node's now")
     return {**RETRY, **kept}
 

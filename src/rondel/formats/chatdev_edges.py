@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from rondel.formats.extension import KEY, extended, extra_edges
 from rondel.formats.translation import Draft
 from rondel.graph.names import Names
 from rondel.graph.paths import Path
@@ -22,33 +23,51 @@ CONSTANTS = {None: True, True: True, False: False, "true": True, "always_false":
 """Conditions that need no function; `true` is also what a missing one is."""
 
 
-def edges(draft: Draft, given: list[Any], path: Path) -> list[Any]:
-    """The edges; a later one with the same ends takes the place of the earlier one."""
-    translated: list[Any] = []
-    places: dict[tuple[Any, Any], tuple[int, Path]] = {}
+def edges(draft: Draft, given: list[Any], path: Path, extension: Any = None) -> list[Any]:
+    """The edges; a later one with the same ends takes the place of the earlier one.
+
+    Those that only the graph's extension has stand among them where it says.
+    """
+    found: list[tuple[Any, Path]] = []
+    places: dict[tuple[Any, Any], int] = {}
     for number, edge in enumerate(given):
         place = (*path, number)
         if not isinstance(edge, dict):
-            draft.moved((*path, len(translated)), place)
-            translated.append(edge)
+            found.append((edge, place))
             continue
         ends = (str(edge.get("from")), str(edge.get("to")))
-        index, first = places.setdefault(ends, (len(translated), place))
-        native = (*path, index)
-        draft.moved(native, place)
-        made = _edge(draft, edge, place, native)
-        if first is place:
-            translated.append(made)
+        index = places.setdefault(ends, len(found))
+        if index == len(found):
+            found.append((edge, place))
         else:
-            translated[index] = made
-            where = f"{ends[0]!r} to {ends[1]!r}"
-            message = f"the edge from {where} replaces the one on line {draft.line(first)}"
-            draft.leave_out(place, message, "remove that one, or join their conditions")
-    return translated
+            _tell_replaced(draft, ends, place, found[index][1])
+            found[index] = (edge, place)
+    extra = set()
+    for at, edge, place in extra_edges(draft, extension, path[:-1]):
+        extra.add(place)
+        found.insert(at, (edge, place))
+    return [
+        _placed(draft, edge, place, (*path, index), translated=place not in extra)
+        for index, (edge, place) in enumerate(found)
+    ]
+
+
+def _tell_replaced(draft: Draft, ends: tuple[str, str], place: Path, first: Path) -> None:
+    where = f"{ends[0]!r} to {ends[1]!r}"
+    message = f"the edge from {where} replaces the one on line {draft.line(first)}"
+    draft.leave_out(place, message, "remove that one, or join their conditions")
+
+
+def _placed(draft: Draft, edge: Any, place: Path, native: Path, *, translated: bool) -> Any:
+    draft.moved(native, place)
+    if not translated or not isinstance(edge, dict):
+        return edge
+    return _edge(draft, edge, place, native)
 
 
 def _edge(draft: Draft, edge: dict[str, Any], path: Path, native: Path) -> dict[str, Any]:
-    kept = draft.kept(edge, path, EDGE)
+    kept = draft.kept(edge, path, (*EDGE, KEY))
+    extension = kept.pop(KEY, None)
     for key in ("trigger", "carry_data", "keep_message", "clear_context", "clear_kept_context"):
         if key in kept and kept[key] is None:
             del kept[key]
@@ -61,7 +80,7 @@ def _edge(draft: Draft, edge: dict[str, Any], path: Path, native: Path) -> dict[
             made = translate(draft, kept.pop(key), (*path, key), (*native, key))
             if made is not None:
                 kept[key] = made
-    return kept
+    return extended(draft, kept, extension, path, native)
 
 
 def _condition(draft: Draft, given: Any, path: Path) -> Any:

@@ -17,6 +17,7 @@ from rondel.graph.positions import Parsed
 
 TOP = ("start_node_id", "nodes", "workflow_id", "id", "name", "description")
 NODE = ("node_id", "id", "type", "name", "next_ids", "properties")
+PLAIN = {"type": "parallel"}
 LABELS = {"loop": ("continue", "exit"), "vote": ("pass", "reject")}
 """Node types that choose among their next nodes, and what their ways are called."""
 
@@ -30,9 +31,9 @@ def translate(parsed: Parsed, file: str) -> Translation:
         draft.refuse((), message, "is this a workflow of Council?")
         return draft.give_up()
     kept = draft.kept(data, (), TOP)
-    nodes = {name: node for name, node in kept["nodes"].items() if _is_node(draft, name, node)}
+    nodes = {name: _node(draft, name, node) for name, node in kept["nodes"].items()}
     start = _start(draft, kept.get("start_node_id"), nodes)
-    wiring = _wired(draft, start, kept["nodes"], nodes)
+    wiring = _wired(draft, start, nodes)
     graph: dict[str, Any] = {
         "id": _text(kept, "workflow_id", "id", "name") or "council",
         "description": _text(kept, "description", "name"),
@@ -52,17 +53,18 @@ def translate(parsed: Parsed, file: str) -> Translation:
     return draft.finish({"version": 1, "graph": {k: v for k, v in graph.items() if v}})
 
 
-def _is_node(draft: Draft, name: str, node: Any) -> bool:
+def _node(draft: Draft, name: str, node: Any) -> dict[str, Any]:
+    """A node; one that is none is complained of once, and something to go on with."""
     path: Path = ("nodes", name)
     if not isinstance(node, dict):
         draft.refuse(path, f"the node {name!r} is not a mapping", "give it a type and next_ids")
-        return False
-    if node.get("type") not in TYPES:
-        type_ = node.get("type")
+        return dict(PLAIN)
+    type_ = node.get("type")
+    if not isinstance(type_, str) or type_ not in TYPES:
         hint = Names(TYPES, what="there are").hint(str(type_))
         draft.refuse((*path, "type"), f"the node type {type_!r} has no counterpart", hint)
-        return False
-    return True
+        return {**PLAIN, "next_ids": node.get("next_ids")}
+    return node
 
 
 def _start(draft: Draft, start: Any, nodes: dict[str, Any]) -> str:
@@ -74,23 +76,32 @@ def _start(draft: Draft, start: Any, nodes: dict[str, Any]) -> str:
     return next(iter(nodes), "")
 
 
-def _wired(draft: Draft, start: str, given: dict[str, Any], nodes: dict[str, Any]) -> Wiring:
+def _wired(draft: Draft, start: str, nodes: dict[str, Any]) -> Wiring:
     """The edges as the nodes name them, then those that the shared state needs."""
     wiring = Wiring(start, {name: node["type"] for name, node in nodes.items()})
     for name, node in nodes.items():
-        next_ids = node.get("next_ids") or []
-        for place, target in enumerate(next_ids if isinstance(next_ids, list) else []):
+        next_ids = _next_ids(draft, name, node)
+        for place, target in enumerate(next_ids):
             origin: Path = ("nodes", name, "next_ids", place)
-            if target not in given:
+            if not isinstance(target, str) or target not in nodes:
                 hint = Names(nodes, what="there are").hint(str(target))
                 draft.refuse(origin, f"there is no node {target!r}", hint)
-            elif target in nodes:
+            else:
                 labels = LABELS.get(node["type"], ())
                 label = labels[place] if place < len(labels) and len(next_ids) > 1 else ""
                 wiring.lead(name, target, origin, label)
-    for told in wiring.share_state():
+    for told in (*wiring.share_state(), *wiring.spread()):
         draft.change(("nodes", told.node), told.message)
     return wiring
+
+
+def _next_ids(draft: Draft, name: str, node: dict[str, Any]) -> list[Any]:
+    next_ids = node.get("next_ids")
+    if next_ids is None or isinstance(next_ids, list):
+        return next_ids or []
+    hint = 'write it as ["first", "second"]'
+    draft.refuse(("nodes", name, "next_ids"), "next_ids is not a list of nodes", hint)
+    return []
 
 
 def _add_node(draft: Draft, graph: dict[str, Any], name: str, node: dict[str, Any]) -> None:

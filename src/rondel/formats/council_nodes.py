@@ -24,8 +24,10 @@ Settings = dict[str, Any]
 
 def node_of(draft: Draft, name: str, node: Settings, path: Path) -> Settings:
     """The node of a Council node."""
-    given = node.get("properties")
-    properties = given if isinstance(given, dict) else {}
+    properties = node.get("properties") or {}
+    if not isinstance(properties, dict):
+        draft.refuse((*path, "properties"), "the properties are not a mapping", "remove them")
+        properties = {}
     made = TYPES[node["type"]](draft, node, properties, (*path, "properties"))
     described = {"description": node["name"]} if node.get("name") else {}
     return {"id": name, **made, **described}

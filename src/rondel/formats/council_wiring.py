@@ -17,6 +17,11 @@ SPEAKERS = frozenset({"agent", "vote", "fact_check"})
 """Node types that make something new of the document."""
 
 READERS = frozenset({"agent"})
+AUTHORS = frozenset({"agent"})
+"""Node types whose text can be the next round's document."""
+
+CHOOSERS = frozenset({"fact_check"})
+"""Node types that choose among their edges here, and go along all of them there."""
 
 
 class Wired(NamedTuple):
@@ -64,6 +69,20 @@ class Wiring:
         edge = {"from": source, "to": target}
         self.edges.append(Wired({**edge, "label": label} if label else edge, origin))
 
+    def spread(self) -> Iterable[Told]:
+        """Let those go along all their edges that would choose one here, and say so."""
+        for name, type_ in self._types.items():
+            if type_ not in CHOOSERS or len(self._after[name]) < 2:
+                continue
+            after = f"{name} done"
+            self._helper(after, f"What follows {name}")
+            origin: Path = ("nodes", name)
+            for wired in self.edges:
+                if wired.edge["from"] == name:
+                    wired.edge["from"] = after
+            self.edges.append(Wired({"from": name, "to": after}, origin))
+            yield Told(name, "all that follows does so, whatever the check says")
+
     def ends(self) -> list[str]:
         """The ids of the end nodes; without one, the default of the format."""
         return [name for name, type_ in self._types.items() if type_ == "end"]
@@ -93,7 +112,7 @@ class Wiring:
         head, exit_ = after[:2]
         forward = self._reached([head], self._after, {loop})
         body = frozenset(forward & self._reached([loop], self._before, {head}))
-        author = self._nearest(loop, body, SPEAKERS)
+        author = self._nearest(loop, body, AUTHORS)
         reviewers = [name for name in self._before[loop] if self._types[name] == "human_review"]
         return Round(loop, head, exit_, body, author, next(iter(reviewers), None))
 

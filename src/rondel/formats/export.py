@@ -1,145 +1,199 @@
-"""The way back: a graph document as ChatDev's YAML, where that format can hold it."""
+"""The way back: a graph document as ChatDev's YAML.
+
+What that format has no place for is written beside it under `x-rondel`. What ChatDev itself makes
+of the file differs then, and every such difference is told.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from rondel.errors import GraphError, Problem
-from rondel.formats.chatdev import CONFIGS, DIALECT, RUN_MESSAGE
-from rondel.formats.chatdev_agents import RETRY_KEYS
-from rondel.formats.chatdev_edges import EDGE
-from rondel.graph.components import strong_components
+from rondel.formats.chatdev import DIALECT, translate
+from rondel.formats.chatdev_foreign import foreign_document
+from rondel.formats.extension import CONFIG, EDGES, KEY, PLACE, WITHOUT, difference
 from rondel.graph.paths import Path, path_text
+from rondel.graph.positions import parse
 
-GRAPH = frozenset({"id", "description", "start", "end", "nodes", "edges", "dialect"})
-NODE = frozenset({"id", "type", "description", "context_window", "config", "retry"})
-SIMULATED = "simulated"
-"""The provider of an agent that names none."""
-
-AGENT = frozenset({"name", "role", "base_url", "api_key", "params", "input_mode", "provider"})
-
-
-def to_chatdev(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The ChatDev document that behaves the same; raises GraphError with all it cannot hold."""
-    export = _Export()
-    graph = export.graph(document["graph"], ("graph",))
-    if export.problems:
-        raise GraphError(export.problems)
-    envelope = {"vars": document["vars"]} if document.get("vars") else {}
-    return {**envelope, "graph": graph}
+APART = ("nodes", "edges")
+MODEL = ("provider", "name")
+OWN_PROVIDERS = ("simulated", "scripted")
+OWN_RULES = (
+    "its rules are ChatDev's there: a run without output is completed, 100 rounds end a loop, and "
+    "edges that carry data alone form loops too"
+)
 
 
-class _Export:
-    """One export: what the other format has no place for."""
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """A ChatDev document, and what ChatDev will not see in it; the places are the graph's."""
+
+    document: dict[str, Any]
+    unseen: tuple[Problem, ...]
+
+
+def to_chatdev(document: Mapping[str, Any]) -> Exported:
+    """The ChatDev document of a graph whose inner graphs are all written into it.
+
+    Importing it gives the same graph again. Raises GraphError if ChatDev could not even read it.
+    """
+    foreign = foreign_document(document)
+    back = translate(parse(json.dumps(foreign)), "")
+    if back.problems:
+        raise GraphError(back.problems)
+    report = _Report()
+    report.graph(foreign["graph"], document["graph"], back.data["graph"], ("graph",))
+    return Exported(foreign, tuple(report.unseen))
+
+
+class _Report:
+    """Writes down what a document's translation there and back would lose, and tells it."""
 
     def __init__(self) -> None:
-        self.problems: list[Problem] = []
+        self.unseen: list[Problem] = []
 
-    def graph(self, graph: Mapping[str, Any], path: Path) -> dict[str, Any]:
-        self._only(graph, GRAPH, path)
-        if graph.get("dialect") != DIALECT and _has_loop(graph):
-            hint = f"with dialect: {DIALECT} it can be exported, and ends its loops at once"
-            self._refuse(path, "its loops end with their round, ChatDev's at once", hint)
-        body = {key: graph[key] for key in graph if key in GRAPH and key != "dialect"}
-        body["start"] = graph.get("start") or _entrances(graph)
-        nodes = [(*path, "nodes", place) for place in range(len(graph["nodes"]))]
-        body["nodes"] = [
-            self._node(node, place) for node, place in zip(graph["nodes"], nodes, strict=True)
-        ]
-        if graph.get("edges"):
-            body["edges"] = self._edges(graph["edges"], (*path, "edges"))
-        return body
+    def graph(
+        self,
+        foreign: dict[str, Any],
+        native: Mapping[str, Any],
+        back: Mapping[str, Any],
+        path: Path,
+    ) -> None:
+        """Extend a foreign graph and all that is in it."""
+        extension = difference(_but(native, APART), _but(back, APART))
+        for place, node in enumerate(native["nodes"]):
+            ours = (*path, "nodes", place)
+            self._node(foreign["nodes"][place], node, back["nodes"][place], ours)
+        doubles = self._edges(foreign, native.get("edges") or [], back, (*path, "edges"))
+        if doubles:
+            extension[EDGES] = doubles
+        if extension:
+            foreign[KEY] = extension
+        self._tell_graph(extension, native, path)
 
-    def _node(self, node: Mapping[str, Any], path: Path) -> dict[str, Any]:
-        self._only(node, NODE, path)
-        type_, config = node["type"], dict(node.get("config") or {})
-        place = (*path, "config")
-        made = {key: node[key] for key in node if key not in ("config", "retry")}
-        if type_ == "agent":
-            return {**made, "config": self._agent(config, node.get("retry"), place)}
-        if type_ not in CONFIGS:
-            self._refuse((*path, "type"), f"ChatDev has no node type {type_!r}")
-        elif type_ == "python":
-            config = self._python(config, place)
-        elif type_ == "subgraph":
-            config = self._subgraph(config, place)
-        else:
-            self._only(config, frozenset(CONFIGS[type_]), place)
-        return {**made, "config": config}
+    def _tell_graph(self, extension: dict[str, Any], native: Mapping[str, Any], path: Path) -> None:
+        if native.get("dialect") != DIALECT:
+            self._tell(path, OWN_RULES)
+        for head in native.get("loops") or ():
+            message = f"ChatDev knows no contract of the loop {head!r}"
+            self._tell((*path, "loops", head), message, "there only its edges end it")
+        for key in extension:
+            if key not in (WITHOUT, EDGES, "loops", "start"):
+                self._tell((*path, key), f"ChatDev has nothing like {key!r}")
 
-    def _agent(self, config: dict[str, Any], retry: Any, path: Path) -> dict[str, Any]:
-        self._only(config, AGENT, path)
-        made = {"provider": SIMULATED, **config}
-        if not retry:
-            return {**made, "retry": {"enabled": False}}
-        keys = {native: foreign for foreign, native in RETRY_KEYS.items()}
-        return {**made, "retry": {keys.get(key, key): value for key, value in retry.items()}}
+    # Nodes
 
-    def _python(self, config: dict[str, Any], path: Path) -> dict[str, Any]:
-        if config.get("code") != RUN_MESSAGE:
-            message = "a python node of ChatDev runs the message it gets, not code of its own"
-            self._refuse((*path, "code"), message)
-        return {"timeout_seconds": config.get("timeout", 30)}
+    def _node(
+        self,
+        foreign: dict[str, Any],
+        native: Mapping[str, Any],
+        back: Mapping[str, Any],
+        path: Path,
+    ) -> None:
+        inner = _inner(native)
+        if inner is not None:
+            place = (*path, CONFIG, *inner)
+            graph = native[CONFIG][inner[0]]
+            self.graph(foreign[CONFIG][CONFIG], graph, back[CONFIG][CONFIG], place)
+            native, back = _but(native, (CONFIG,)), _but(back, (CONFIG,))
+        extension = difference(native, back)
+        if extension:
+            foreign[KEY] = extension
+        self._tell_node(extension, native, path)
 
-    def _subgraph(self, config: dict[str, Any], path: Path) -> dict[str, Any]:
-        if "file" in config or config.get("type") == "file":
-            file = config.get("file") or config["config"]["path"]
-            return {"type": "file", "config": {"path": file}}
-        key = "graph" if "graph" in config else "config"
-        return {"type": "config", "config": self.graph(config[key], (*path, key))}
+    def _tell_node(self, extension: dict[str, Any], native: Mapping[str, Any], path: Path) -> None:
+        if "type" in extension:
+            message = f"ChatDev has no node type {native['type']!r}; there a passthrough stands"
+            self._tell((*path, "type"), message, "it hands on what it gets, along all its edges")
+        elif native["type"] == "agent":
+            self._tell_model(native, path)
+        told = () if "type" in extension else extension.get(CONFIG, ())
+        for key in told:
+            if key not in MODEL:
+                self._tell((*path, CONFIG, key), f"ChatDev has nothing like {key!r}")
+        for key in extension:
+            if key not in (WITHOUT, CONFIG, "type"):
+                self._tell((*path, key), f"ChatDev has nothing like {key!r}")
 
-    def _edges(self, edges: list[Mapping[str, Any]], path: Path) -> list[dict[str, Any]]:
+    def _tell_model(self, native: Mapping[str, Any], path: Path) -> None:
+        config = native.get(CONFIG) or {}
+        provider = config.get("provider", OWN_PROVIDERS[0])
+        if provider in OWN_PROVIDERS:
+            message = f"ChatDev has no provider {provider!r}; the agent cannot answer there"
+            self._tell((*path, CONFIG), message, "set another provider and a model's name there")
+        elif not config.get("name"):
+            self._tell((*path, CONFIG), "the agent names no model", "set its name there")
+
+    # Edges
+
+    def _edges(
+        self,
+        foreign: dict[str, Any],
+        native: Sequence[Mapping[str, Any]],
+        back: Mapping[str, Any],
+        path: Path,
+    ) -> list[dict[str, Any]]:
+        """Extend the edges; those that share their ends with an earlier one come back."""
+        doubles = []
         seen: set[tuple[str, str]] = set()
-        made = []
-        for number, edge in enumerate(edges):
-            place = (*path, number)
-            self._only(edge, frozenset(EDGE), place)
+        for place, edge in enumerate(native):
             ends = (edge["from"], edge["to"])
             if ends in seen:
-                message = f"ChatDev has one edge from {ends[0]!r} to {ends[1]!r} at most"
-                self._refuse(place, message, "join the conditions of the two")
+                doubles.append({PLACE: place, **edge})
+                message = f"ChatDev has one edge from {ends[0]!r} to {ends[1]!r} and not this one"
+                self._tell((*path, place), message)
+                continue
+            index = len(seen)
             seen.add(ends)
-            made.append({**edge, **self._calls(edge, place)})
-        return made
+            extension = difference(_plain(edge), back["edges"][index])
+            if extension:
+                foreign["edges"][index][KEY] = extension
+            self._tell_edge(extension, edge, (*path, place))
+        return doubles
 
-    def _calls(self, edge: Mapping[str, Any], path: Path) -> dict[str, Any]:
-        """The condition and the dynamic of an edge as they are written there."""
-        made: dict[str, Any] = {}
-        condition = edge.get("condition", True)
-        kind = condition.get("type") if isinstance(condition, dict) else "constant"
-        if condition in (False, "false"):
-            made["condition"] = "always_false"
-        elif kind not in ("constant", "keyword", "function"):
-            self._refuse((*path, "condition"), f"ChatDev has no condition {kind!r}")
-        split = (edge.get("dynamic") or {}).get("split") or {}
-        if split.get("type") == "regex":
-            message = "a regex split is read differently by ChatDev"
-            self._refuse((*path, "dynamic", "split"), message)
-        elif split.get("type") == "json_path":
-            config = {"json_path": split["config"]["path"]}
-            dynamic = {**edge["dynamic"], "split": {"type": "json_path", "config": config}}
-            made["dynamic"] = dynamic
-        return made
+    def _tell_edge(self, extension: dict[str, Any], edge: Mapping[str, Any], path: Path) -> None:
+        for key in extension:
+            match key:
+                case "condition":
+                    kind = (
+                        (edge[key] or {}).get("type") if isinstance(edge[key], dict) else edge[key]
+                    )
+                    message = f"ChatDev has no condition {kind!r}; there the edge always fires"
+                case "label":
+                    message = "ChatDev has no labels; nobody chooses among edges there"
+                case "dynamic" | "process":
+                    message = f"ChatDev may read this {key!r} differently"
+                case _:
+                    message = f"ChatDev has nothing like {key!r}"
+            self._tell((*path, key), message)
+        for key in ("condition", "process"):
+            call = edge.get(key)
+            if key not in extension and isinstance(call, dict) and call["type"] == "function":
+                message = "a function of that name must exist in ChatDev"
+                self._tell((*path, key), message)
 
-    def _only(self, mapping: Mapping[str, Any], known: frozenset[str], path: Path) -> None:
-        for key in mapping.keys() - known:
-            self._refuse((*path, key), f"ChatDev has nothing like {key!r}")
-
-    def _refuse(self, path: Path, message: str, hint: str = "") -> None:
-        self.problems.append(Problem(message, path_text(path), hint))
-
-
-def _has_loop(graph: Mapping[str, Any]) -> bool:
-    places = {node["id"]: place for place, node in enumerate(graph["nodes"])}
-    after: list[list[int]] = [[] for _ in places]
-    for edge in graph.get("edges") or ():
-        if edge["from"] in places and edge["to"] in places:
-            after[places[edge["from"]]].append(places[edge["to"]])
-    components = strong_components(len(after), after)
-    return any(len(part) > 1 or part[0] in after[part[0]] for part in components)
+    def _tell(self, path: Path, message: str, hint: str = "") -> None:
+        self.unseen.append(Problem(message, path_text(path), hint))
 
 
-def _entrances(graph: Mapping[str, Any]) -> list[str]:
-    entered = {edge["to"] for edge in graph.get("edges") or ()}
-    return [node["id"] for node in graph["nodes"] if node["id"] not in entered]
+def _plain(edge: Mapping[str, Any]) -> Mapping[str, Any]:
+    """An edge without a condition that is none."""
+    always = (True, None, "true", {"type": "true"})
+    return _but(edge, ("condition",)) if edge.get("condition") in always else edge
+
+
+def _but(mapping: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    return {key: value for key, value in mapping.items() if key not in names}
+
+
+def _inner(node: Mapping[str, Any]) -> Path | None:
+    """Where in its config a node has an inner graph, if it has one and not only its file."""
+    if node["type"] != "subgraph":
+        return None
+    config = node[CONFIG]
+    if "graph" in config:
+        return ("graph",)
+    return ("config",) if config.get("type") == "config" else None

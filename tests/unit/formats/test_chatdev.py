@@ -7,15 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from rondel import Engine, Graph, GraphError
 from rondel.errors import CallError
 from rondel.formats import translator
-from rondel.formats.export import to_chatdev
 from rondel.graph.positions import parse
-
-EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*/graph.yaml"))
 
 PLAIN = """\
 graph:
@@ -140,8 +136,9 @@ graph:
 @pytest.mark.parametrize(
     ("field", "message"),
     [
-        ("thinking: {type: reflection, config: {reflection_prompt: x}}", "thinking"),
-        ("memories: [{name: notes}]", "the memory 'notes'"),
+        ("thinking: {type: chain, config: {}}", "thinking of type 'chain'"),
+        ("thinking: {type: reflection, config: {}}", "reflection_prompt"),
+        ("memories: [{name: notes}]", "no memory 'notes'"),
         ("skills: {enabled: true}", "skills"),
         ("tooling: {type: function, config: {tools: [{name: 'files:All'}]}}", "files:All"),
         ("tooling: {type: magic}", "'magic'"),
@@ -261,55 +258,3 @@ graph:
 def test_an_unknown_format_is_refused_with_those_there_are() -> None:
     with pytest.raises(CallError, match="there is no format 'chat'; did you mean 'chatdev'"):
         Graph.loads("graph: {}", compat="chat")
-
-
-def _export(file: Path) -> tuple[Any, tuple[Any, ...]]:
-    """The example as ChatDev would have it, or what it cannot hold."""
-    try:
-        return to_chatdev(Graph.load(file).document), ()
-    except GraphError as error:
-        return None, error.problems
-
-
-HELD = [file for file in EXAMPLES if _export(file)[0] is not None]
-
-
-@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.parent.name)
-def test_what_an_example_has_and_chatdev_has_not_is_named(file: Path) -> None:
-    foreign, problems = _export(file)
-    assert (foreign is None) == bool(problems)
-    assert all(problem.path and problem.message for problem in problems)
-
-
-def test_some_example_can_be_held_by_chatdev() -> None:
-    assert "10_council_debate" in [file.parent.name for file in HELD]
-
-
-@pytest.mark.parametrize("file", HELD, ids=lambda file: file.parent.name)
-def test_an_example_behaves_the_same_after_the_way_there_and_back(file: Path) -> None:
-    here = asyncio.run(Engine(db=None).run(Graph.load(file), "tea"))
-    there = _run(yaml.safe_dump(_export(file)[0]), "tea")
-    assert (there.status, there.output, there.usage) == (here.status, here.output, here.usage)
-
-
-def test_a_graph_without_loops_behaves_the_same_after_the_way_there_and_back() -> None:
-    document = yaml.safe_load(PLAIN % ", process: {type: regex_extract, config: {pattern: two}}")
-    foreign = yaml.safe_dump(to_chatdev(document))
-    assert _run(foreign).output == "two"
-    plain = asyncio.run(Engine(db=None).run(Graph.from_document(document), "x"))
-    assert plain.output == "two"
-
-
-def test_what_chatdev_cannot_hold_is_named() -> None:
-    document = yaml.safe_load(PLAIN % ", label: goal")
-    document["graph"]["loops"] = {"a": {"max_rounds": 2}}
-    document["graph"]["nodes"].append({"id": "v", "type": "vote", "config": {}})
-    document["graph"]["edges"].append({"from": "b", "to": "a"})
-    with pytest.raises(GraphError) as caught:
-        to_chatdev(document)
-    assert {problem.path for problem in caught.value.problems} == {
-        "graph",
-        "graph.loops",
-        "graph.nodes[2].type",
-        "graph.edges[0].label",
-    }

@@ -186,3 +186,39 @@ def test_a_loop_without_a_reviewer_hands_on_what_its_last_agent_wrote() -> None:
     answers = {"w.config.provider": "scripted", "w.config.answers": TEXTS}
     result = asyncio.run(Engine(db=None).run(graph.with_node_changes(answers), "the original"))
     assert (result.status, result.output) == ("completed", TEXTS[2])
+
+
+def test_a_join_waits_for_settled_branches_and_not_for_dead_ones() -> None:
+    workflow = {
+        "start_node_id": "s",
+        "nodes": {
+            "s": {"type": "start", "next_ids": ["v", "other"]},
+            "v": {
+                "type": "vote",
+                "next_ids": ["yes", "no"],
+                "properties": {"threshold": 0.5, "agents": ["A"]},
+            },
+            "yes": {"type": "agent", "next_ids": ["join"], "properties": {"prompt": "Cheer."}},
+            "no": {"type": "agent", "next_ids": ["join"], "properties": {"prompt": "Mourn."}},
+            "other": {"type": "agent", "next_ids": ["join"], "properties": {"prompt": "Talk."}},
+            "join": {"type": "agent", "next_ids": ["e"], "properties": {"prompt": "Sum up."}},
+            "e": {"type": "end"},
+        },
+    }
+    vote = [{"data": {"decision": "yes", "score": 9, "reasoning": "Good."}}]
+    changes = {"v.config.agents.A.provider": "scripted", "v.config.agents.A.answers": vote}
+    graph = Graph.loads(json.dumps(workflow), compat="council").with_node_changes(changes)
+    result, _, steps = asyncio.run(_run(graph, []))
+    assert result.status == "completed"
+    [join] = [step for step in steps if step.node_id == "join"]
+    sources = [message["source"] for message in join.inputs]
+    assert sorted(sources) == ["other", "s", "yes"]
+    assert "no" not in [step.node_id for step in steps if step.status == "completed"]
+
+
+def test_an_edge_back_to_the_head_is_no_part_of_its_join() -> None:
+    result, documents, steps = asyncio.run(_run(_optimize("council"), ["apply", "exit"]))
+    heads = [step.address for step in steps if step.node_id == "memory_retrieval"]
+    assert heads == ["memory_retrieval[1]/memory_retrieval", "memory_retrieval[2]/memory_retrieval"]
+    assert len(documents) == 2
+    assert result.loops[0].rounds == 2
