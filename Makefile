@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test check bench install clean
+.PHONY: run test check bench bench-peers install clean
 
 run: $(READY)
 	@$(BIN)/rondel run examples/01_review_loop/graph.yaml -i "Why loops deserve names"
@@ -26,6 +26,9 @@ check: $(READY)
 bench: $(READY)
 	$(BIN)/python -m benchmarks
 
+bench-peers: $(READY)
+	$(BIN)/python -m benchmarks.peers
+
 install: $(READY)
 
 $(READY): pyproject.toml
@@ -41,4 +44,4 @@ $(READY): pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) benchmarks/.peers .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

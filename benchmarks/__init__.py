@@ -1,1 +1,1 @@
-"""What Rondel costs, always as a ratio to the bare Python loop in the same run."""
+"""What Rondel costs beside the bare loop and beside its peers, always as ratios in one run."""

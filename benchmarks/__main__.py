@@ -1,49 +1,71 @@
-"""`make bench`: Rondel against the bare loop, in CPU time, best of several interleaved passes."""
+"""`make bench`: Rondel against the floors, in under a minute, with every goal in one table.
+
+The peers' figures are those of the last `make bench-peers`, scaled by what the floor took then and
+takes now.
+"""
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import Callable
+from benchmarks.contender import OURS
+from benchmarks.goals import Goals, Reached
+from benchmarks.results import Results, machine_in_words
+from benchmarks.suite import Suite
+from benchmarks.workload import BY_ID
 
-from benchmarks.workloads import Workload, quick
+LIMIT = 60.0
+"""Seconds that one measurement may take."""
 
-PASSES = 3
+COSTLY = 2.0
+"""Seconds after which there is no second pass."""
+
+SIZES = {
+    "W1": ((100, 10_000, 100_000), 2),
+    "W2": ((100, 10_000), 2),
+    "W3": ((100,), 2),
+    "W4": ((200,), 2),
+    "W5": ((1_000,), 1),
+    "W6": ((1_000,), 2),
+}
+"""For each workload the sizes and how many passes there are."""
+
+PROBES = {
+    "shared_commits": 10,
+    "waiting": 1_000,
+    "slow_consumer": 1_000,
+    "start": 4,
+    "compiling": 100_000,
+    "check": 1_000,
+    "yaml_loop": 1_000,
+}
 
 
 def main() -> None:
-    """Print one table; trust the ratios, not the microseconds."""
-    print(f"{'workload':28}{'floor':>12}{'Rondel':>12}{'Rondel - floor':>18}")
-    for workload in quick():
-        floor, rondel = measure(workload)
-        print(
-            f"{workload.name:28}{_micro(floor, workload)}{_micro(rondel, workload)}"
-            f"{_micro(rondel - floor, workload):>18}"
-        )
-    print("per step, CPU time, best of", PASSES)
+    """Measure, and print one table."""
+    results = measured()
+    print(table(list(Goals(results, Results.read()).all())))
+    print(f"\n{machine_in_words()}. CPU time but for W3 and W5. Trust ratios.")
 
 
-def measure(workload: Workload) -> tuple[float, float]:
-    """The best CPU seconds of the floor and of Rondel."""
-    floors, rondels = [], []
-    for _ in range(PASSES):
-        floors.append(_cpu(workload.floor))
-        rondels.append(_cpu(lambda: asyncio.run(_await(workload))))
-    return min(floors), min(rondels)
+def measured() -> Results:
+    """Everything, in small sizes."""
+    results = Results()
+    for name, (sizes, passes) in SIZES.items():
+        results.series[name] = Suite(OURS, passes, LIMIT, costly=COSTLY).measure(BY_ID[name], sizes)
+    results.ask(PROBES)
+    return results
 
 
-async def _await(workload: Workload) -> None:
-    await workload.rondel()
-
-
-def _cpu(call: Callable[[], object]) -> float:
-    began = time.process_time()
-    call()
-    return time.process_time() - began
-
-
-def _micro(seconds: float, workload: Workload) -> str:
-    return f"{seconds / workload.steps * 1e6:>9.2f} µs"
+def table(rows: list[Reached]) -> str:
+    """The goals as text, in columns."""
+    marks = {True: "yes", False: "no", None: "–"}
+    head = ("workload", "measured", "reached", "goal", "met")
+    cells = [(row.what, row.figures, row.reached, row.goal, marks[row.met]) for row in rows]
+    widths = [max(map(len, column)) for column in zip(head, *cells, strict=True)]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in (head, *cells)
+    ]
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":
