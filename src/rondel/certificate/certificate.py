@@ -13,6 +13,7 @@ from rondel.certificate.promised import promises_of
 from rondel.certificate.proof import Prover
 from rondel.certificate.reckoning import Reckoning, reckoning_of
 from rondel.graph.plan import Plan
+from rondel.graph.promises import Promise
 
 Parents = Counter[str | None]
 """By the head of the loop around it: how often something is entered."""
@@ -40,6 +41,8 @@ class Certificate:
     cost: Cost
     executions: tuple[int, ...]
     """By node of the plan: how often it can run."""
+    promises: tuple[Promise, ...] = ()
+    """By node of the plan: what all this is reckoned from."""
 
 
 def certify(plan: Plan) -> Certificate:
@@ -48,7 +51,8 @@ def certify(plan: Plan) -> Certificate:
     promises = promises_of(plan)
     prover = Prover(plan, promises)
     bounds = {loop: _bound(plan, loop, prover) for loop in forest.loops}
-    return _Totals(forest, reckoning_of(forest, bounds, promises)).certificate()
+    totals = _Totals(forest, reckoning_of(forest, bounds, promises))
+    return replace(totals.certificate(), promises=tuple(promises))
 
 
 def _bound(plan: Plan, loop: Body, prover: Prover) -> Bound:

@@ -13,7 +13,7 @@ from rondel.certificate.scene import Lint, Scene
 from rondel.certificate.ways import ways_of
 from rondel.engine.message import Message
 from rondel.graph.plan import PlanEdge
-from rondel.graph.promises import Promise, Textual
+from rondel.graph.promises import Promise, Textual, keeps_to
 from rondel.graph.spec import LoopSpec
 from rondel.graph.values import STRUCTURED, value_of
 
@@ -154,7 +154,7 @@ def left_to_nobody(scene: Scene) -> Iterator[Lint]:
         edges = [edge for edge in scene.out(node) if edge.trigger]
         if not edges or promise.routes or node in scene.graph_of(node).ends:
             continue
-        if not all(isinstance(edge.spec.condition.config, Textual) for edge in edges):
+        if not all(keeps_to(edge.spec.condition.config, Textual) for edge in edges):
             continue
         looked += 1
         unheard = _unheard(scene, edges, promise)

@@ -6,7 +6,6 @@ from rondel.certificate import exit_lints, guard_lints
 from rondel.certificate.certificate import Certificate
 from rondel.certificate.forest import forest_of
 from rondel.certificate.places import Places
-from rondel.certificate.promised import promises_of
 from rondel.certificate.scene import Lint, Scene
 from rondel.engine.registry import Registry
 from rondel.graph.plan import Plan
@@ -27,7 +26,7 @@ LINTS = (
 
 def lints_of(plan: Plan, certificate: Certificate, registry: Registry) -> list[Lint]:
     """What is odd about a graph, in the order of the lines; of the same message, one."""
-    promises = promises_of(plan)
+    promises = certificate.promises
     scene = Scene(plan, forest_of(plan), promises, certificate, registry, Places(plan))
     found = {lint.problem: lint for check in LINTS for lint in check(scene)}
     return sorted(found.values(), key=lambda lint: (lint.problem.file, lint.problem.line or 0))

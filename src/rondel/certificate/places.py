@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from typing import Any
 
 from rondel.errors import Problem
@@ -15,12 +16,11 @@ class Places:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._order: dict[int, int] = {}
+        owners = [node.owner for node in plan.nodes]
+        self._order = _places(owners)
         """By node: its place in its graph."""
-        seen: defaultdict[int | None, int] = defaultdict(int)
-        for node in plan.nodes:
-            self._order[node.index] = seen[node.owner]
-            seen[node.owner] += 1
+        self._edge_order = _places(owners[edge.source] for edge in plan.edges)
+        """By edge: its place in its graph."""
 
     def node(self, node: int, message: str, hint: str) -> Problem:
         """Something about a node."""
@@ -32,8 +32,7 @@ class Places:
         """Something about an edge."""
         plan_edge = self._plan.edges[edge]
         owner = self._plan.nodes[plan_edge.source].owner
-        number = self._graph(owner).edges.index(plan_edge.spec)
-        path = f"{self._path(owner)}.edges[{number}]"
+        path = f"{self._path(owner)}.edges[{self._edge_order[edge]}]"
         return self._problem(owner, message, hint, path, plan_edge.spec.line)
 
     def loop(self, head: int, contract: LoopSpec | None, message: str, hint: str) -> Problem:
@@ -63,3 +62,13 @@ class Places:
         where: tuple[Any, ...] = getattr(node.spec.config, "inner_graph", tuple)()
         inside = "".join(f".{part}" for part in where[2]) if len(where) > 2 else ".graph"
         return f"{self._path(node.owner)}.nodes[{self._order[owner]}].config{inside}"
+
+
+def _places(owners: Iterable[int | None]) -> list[int]:
+    """Where each of several things stands among those of the same owner."""
+    seen: defaultdict[int | None, int] = defaultdict(int)
+    places = []
+    for owner in owners:
+        places.append(seen[owner])
+        seen[owner] += 1
+    return places

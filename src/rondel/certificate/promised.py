@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import Any
+
+from msgspec.structs import replace
 
 from rondel.engine.protocols import Router
 from rondel.graph.plan import CONTRACT_LABELS, Plan, PlanEdge
@@ -14,11 +16,14 @@ from rondel.graph.promises import (
     Promise,
     Promising,
     Refusing,
+    keeps_to,
 )
 from rondel.graph.spec import ALWAYS, Call, NodeSpec
 
 NEVER = "false"
 """The type of the condition that nothing passes."""
+
+UNPROCESSED = EdgePromise(drops=False, adds=False)
 
 INNER = Promise(routes=False, emits=True, calls=Calls())
 """A node with a graph inside it: what that graph does is counted there."""
@@ -28,12 +33,11 @@ def promise_of(spec: NodeSpec) -> Promise:
     """What a node keeps to."""
     if spec.inner is not None:
         return INNER
-    processor = spec.processor
-    if isinstance(processor, Promising):
-        return processor.promise()
-    if processor is not None:
-        return Promise(routes=isinstance(processor, Router))
-    return spec.config.promise() if isinstance(spec.config, Promising) else Promise()
+    told: Any = spec.config if spec.processor is None else spec.processor
+    if keeps_to(told, Promising):
+        promise: Promise = told.promise()
+        return promise
+    return Promise() if spec.processor is None else Promise(routes=isinstance(told, Router))
 
 
 def promises_of(plan: Plan) -> list[Promise]:
@@ -55,9 +59,10 @@ def process_promise(edge: PlanEdge) -> EdgePromise:
     """What the edge's process keeps to; without one nothing is dropped or added."""
     process = edge.spec.process
     if process is None or not edge.carry:
-        return EdgePromise(drops=False, adds=False)
-    if process.ready is None and isinstance(process.config, EdgePromising):
-        return process.config.edge_promise()
+        return UNPROCESSED
+    if process.ready is None and keeps_to(process.config, EdgePromising):
+        promise: EdgePromise = process.config.edge_promise()
+        return promise
     return EdgePromise()
 
 
@@ -80,8 +85,9 @@ def is_false(condition: Call) -> bool:
     """Whether no message passes."""
     if condition.type == NEVER:
         return True
-    ready, config = condition.ready, condition.config
-    return ready is None and isinstance(config, Refusing) and config.never()
+    if condition.ready is not None or not keeps_to(condition.config, Refusing):
+        return False
+    return bool(condition.config.never())
 
 
 def is_contract_way(edge: PlanEdge) -> bool:
@@ -95,7 +101,7 @@ def implies(one: Call, other: Call) -> bool:
         return True
     if is_true(one) or one.ready is not None or other.ready is not None:
         return False
-    return isinstance(one.config, Implying) and one.config.implies(other.config)
+    return keeps_to(one.config, Implying) and bool(one.config.implies(other.config))
 
 
 def fires_along(edge: PlanEdge, other: PlanEdge) -> bool:

@@ -10,7 +10,7 @@ from rondel.certificate.forest import Body, contract_of
 from rondel.certificate.promised import fires_along, is_contract_way, is_sure
 from rondel.certificate.ways import Allowed, Ways, ways_of
 from rondel.graph.plan import Plan, PlanEdge
-from rondel.graph.promises import Guard, Promise, Telling
+from rondel.graph.promises import Guard, Promise, Telling, keeps_to
 
 MOST_GUARDS = 50
 """How many nodes that steer are looked at in one loop."""
@@ -214,7 +214,7 @@ class Prover:
 def _can_hold(edge: PlanEdge, guard: Guard) -> bool:
     """Whether the edge may fire for something that the node can still say."""
     condition = edge.spec.condition
-    if condition.ready is not None or not isinstance(condition.config, Telling):
+    if condition.ready is not None or not keeps_to(condition.config, Telling):
         return True
     told = (condition.config.holds_for(data, guard.open_keys) for data in guard.says or ())
     return any(held is not False for held in told)

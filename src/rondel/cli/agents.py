@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from pydantic import BaseModel
+from msgspec.structs import replace
 
 from rondel.graph.paths import Path
 from rondel.graph.spec import NodeSpec
-from rondel.nodes.agent import AgentConfig
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from rondel.nodes.agent import AgentConfig
 
 AGENT = "agent"
 EACH = "*"
@@ -43,12 +46,7 @@ def configs_in_document(body: Any) -> Iterator[dict[str, Any]]:
 def configs_of(node: NodeSpec) -> list[AgentConfig]:
     """The agents of a node."""
     places = PLACES.get(node.type, ())
-    return [
-        each
-        for place in places
-        for each in _at(node.config, place)
-        if isinstance(each, AgentConfig)
-    ]
+    return [each for place in places for each in _at(node.config, place) if _is_agent(each)]
 
 
 def with_provider(node: NodeSpec, provider: str) -> NodeSpec:
@@ -71,10 +69,16 @@ def _at(value: Any, path: Path) -> Iterator[Any]:
         yield from _at(getattr(value, str(path[0]), None), path[1:])
 
 
+def _is_agent(value: Any) -> bool:
+    from rondel.nodes.agent import AgentConfig
+
+    return isinstance(value, AgentConfig)
+
+
 def _replaced(value: Any, path: Path, provider: str) -> Any:
     """The value with the agents at a path on another provider; itself if nothing changes."""
     if not path:
-        other = isinstance(value, AgentConfig) and value.provider != provider
+        other = _is_agent(value) and value.provider != provider
         return value.with_provider(provider) if other else value
     if path[0] == EACH:
         agents = cast(dict[str, Any], value)
@@ -85,4 +89,4 @@ def _replaced(value: Any, path: Path, provider: str) -> Any:
     changed_inner = _replaced(inner, path[1:], provider)
     if changed_inner is inner:
         return value
-    return cast(BaseModel, value).model_copy(update={field: changed_inner})
+    return cast("BaseModel", value).model_copy(update={field: changed_inner})

@@ -89,6 +89,16 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _run_verb(verb: str, arguments: list[str]) -> int:
+    from rondel.graph.collector import collector_held
+
+    with collector_held():
+        command = _command(verb)
+    code = command.main(arguments, prog_name=f"rondel {verb}", standalone_mode=False)
+    return int(code or 0)
+
+
+def _command(verb: str) -> Any:
+    """The parser of a verb's arguments, which then calls it."""
     import typer
 
     name = f"{verb}_" if iskeyword(verb) else verb
@@ -96,9 +106,7 @@ def _run_verb(verb: str, arguments: list[str]) -> int:
     function: Callable[..., int] = getattr(module, name)
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(context_settings={"help_option_names": ["--help", "-h"]})(function)
-    command: Any = typer.main.get_command(app)
-    code = command.main(arguments, prog_name=f"rondel {verb}", standalone_mode=False)
-    return int(code or 0)
+    return typer.main.get_command(app)
 
 
 def _unknown(word: str) -> str:

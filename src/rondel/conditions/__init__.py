@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from rondel.conditions import (
-    constant,
-    expr,
-    function,
-    function_process,
-    keyword,
-    regex_extract,
-    splits,
-    until,
-)
 from rondel.engine.registry import Registry
 
 
 def register(registry: Registry) -> None:
-    """Add every built-in condition and edge process."""
-    constant.register(registry)
-    keyword.register(registry)
-    expr.register(registry)
-    function.register(registry)
-    regex_extract.register(registry)
-    function_process.register(registry)
-    until.register(registry)
-    splits.register(registry)
+    """Add every built-in condition and edge process; each file is imported when it is used."""
+    registry.later("condition", f"{__name__}.constant", "true", "false")
+    registry.later("condition", f"{__name__}.keyword", "keyword")
+    registry.later("condition", f"{__name__}.expr", "expr")
+    registry.later("condition", f"{__name__}.function", "function")
+    registry.later("process", f"{__name__}.regex_extract", "regex_extract")
+    registry.later("process", f"{__name__}.function_process", "function")
+    registry.later("contract", f"{__name__}.until", "until")
+    registry.later("split", f"{__name__}.splits", "message", "regex", "json_path")

@@ -17,7 +17,7 @@ from rondel.errors import StepFailed
 class FunctionConfig(BaseModel):
     """The name of a registered Python function."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     name: str
 

@@ -18,6 +18,7 @@ class AgingTranscript(Transcript):
         super().__init__(window)
         self.stamps: list[int] = []
         """While a step is under way, those of all that it sees."""
+        self.remembers = True
 
     def take(self, number: int, /) -> tuple[Sequence[Message], Sequence[Message]]:
         """Empty the inbox for a step; what is new belongs to it."""
@@ -42,7 +43,7 @@ class AgingTranscript(Transcript):
         stamped = zip(self.retained, self.stamps, strict=True)
         left = [(m, stamp) for m, stamp in stamped if m.kept or stamp >= number]
         if len(left) < len(self.retained):
-            self.replace([message for message, _ in left])
+            self.replace([message for message, _ in left], keeps=self.keeps)
             self.stamps = [stamp for _, stamp in left]
 
     def _clear(self, old: list[Message], edge: PlanEdge) -> list[Message]:

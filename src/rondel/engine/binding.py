@@ -104,10 +104,14 @@ class BoundNode:
         edges: Sequence[Any] = self.edges
         if self.router is not None:
             edges = self.router.route(output, self.edges)
+        only = messages[0] if len(messages) == 1 else None
         for edge in edges:
             if edge.contract and _leaves_a_loop(step, edge):
                 continue
-            _evaluate(edge, messages, step.round, fired, altered)
+            if only is None or edge.process is not None:
+                _evaluate(edge, messages, step.round, fired, altered)
+            elif edge.condition is None or edge.condition(only, step.round):
+                fired.append(edge.index)
         return fired, altered
 
 

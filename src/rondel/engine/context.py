@@ -7,6 +7,8 @@ from contextvars import ContextVar
 from random import Random
 from typing import Any, Protocol
 
+import msgspec
+
 from rondel.engine.message import Message
 from rondel.engine.protocols import Usage
 from rondel.engine.step import Step
@@ -45,6 +47,10 @@ class Shell(Protocol):
         """What the session was started with."""
         ...
 
+    def active_at(self, now: float) -> float:
+        """Seconds the session has run until then, waiting excluded."""
+        ...
+
     def live(self, step: Step, event: str, data: dict[str, Any], /) -> None:
         """Publish a live event."""
         ...
@@ -66,18 +72,18 @@ class Shell(Protocol):
         ...
 
 
-class StepContext:
+class StepContext(msgspec.Struct, eq=False):
     """The `Context` of one step; everything that costs is computed when it is asked for."""
 
-    __slots__ = ("_shell", "active_time", "now", "retried", "step", "usage")
+    step: Step
+    _shell: Shell
+    now: float
+    usage: list[Usage] | None = None
+    retried: list[str] | None = None
 
-    def __init__(self, step: Step, shell: Shell, now: float, active_time: float) -> None:
-        self.step = step
-        self.now = now
-        self.active_time = active_time
-        self.usage: list[Usage] | None = None
-        self.retried: list[str] | None = None
-        self._shell = shell
+    @property
+    def active_time(self) -> float:
+        return self._shell.active_at(self.now)
 
     @property
     def messages(self) -> Sequence[Message]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rondel.engine.aging import AgingTranscript
@@ -21,32 +21,23 @@ class NodeState:
         self.private: Any = None
 
 
-class Contexts:
-    """The states of a session's nodes, made when they are first needed."""
+class Contexts(dict[int, NodeState]):
+    """The states of a session's nodes by number, made when they are first needed."""
 
-    __slots__ = ("_plan", "_states")
+    __slots__ = ("_plan",)
 
     def __init__(self, plan: Plan) -> None:
+        super().__init__()
         self._plan = plan
-        self._states: list[NodeState | None] = [None] * len(plan.nodes)
 
-    def __getitem__(self, node: int) -> NodeState:
-        state = self._states[node]
-        if state is None:
-            state = self._states[node] = NodeState(self._transcript(node))
+    def __missing__(self, node: int) -> NodeState:
+        state = self[node] = NodeState(self._transcript(node))
         return state
-
-    def items(self) -> Iterator[tuple[int, NodeState]]:
-        """The states that were needed so far, by node."""
-        for node, state in enumerate(self._states):
-            if state is not None:
-                yield node, state
 
     def drop_pending(self, nodes: Iterable[int]) -> None:
         """A loop is over: nothing undelivered in it may turn up on its next entry."""
-        states = self._states
         for node in nodes:
-            state = states[node]
+            state = self.get(node)
             if state is not None and state.transcript.inbox:
                 state.transcript.inbox = []
 
@@ -56,7 +47,7 @@ class Contexts:
         Private state stays, unless that is to be forgotten too.
         """
         for node in nodes:
-            state = self._states[node]
+            state = self.get(node)
             if state is not None:
                 state.transcript = self._transcript(node)
                 if private:
@@ -65,7 +56,7 @@ class Contexts:
     def age(self, nodes: Iterable[int], number: int) -> None:
         """Forget what these nodes retained before that step."""
         for node in nodes:
-            state = self._states[node]
+            state = self.get(node)
             if state is not None and isinstance(state.transcript, AgingTranscript):
                 state.transcript.forget_before(number)
 
@@ -73,7 +64,7 @@ class Contexts:
         """What these nodes retain, and what waits for them."""
         remembered = {}
         for node in nodes:
-            state = self._states[node]
+            state = self.get(node)
             if state is not None:
                 remembered[node] = _remembered(state.transcript)
         return remembered
@@ -81,13 +72,12 @@ class Contexts:
     def restore(self, nodes: Iterable[int], remembered: Mapping[int, Remembered]) -> None:
         """Put that back."""
         for node in nodes:
-            state = self._states[node]
+            state = self.get(node)
             if state is None:
                 continue
             transcript, then = state.transcript, remembered.get(node, NOTHING)
-            transcript.replace(then.retained[: then.length])
+            transcript.replace(then.retained[: then.length], keeps=then.keeps)
             transcript.inbox = list(then.inbox)
-            transcript.keeps = then.keeps
             if isinstance(transcript, AgingTranscript):
                 transcript.stamps = then.stamps[: then.length]
 

@@ -29,11 +29,12 @@ from rondel.engine.limits import Limits
 from rondel.engine.message import Message, task_in
 from rondel.engine.outputs import Outputs
 from rondel.engine.progress import Emission
-from rondel.engine.protocols import Usage
+from rondel.engine.protocols import Usage, Verdict
 from rondel.engine.ruling import Ruling
+from rondel.engine.schedule import SETTLED
 from rondel.engine.step import Step
-from rondel.engine.transcript import Delivery
-from rondel.graph.plan import Group, Plan, PlanNode, Scope, Wire
+from rondel.graph.links import Link
+from rondel.graph.plan import HEAD, Group, Plan, PlanNode, Scope, Wire
 from rondel.graph.reasons import BREAKER_TRIPPED, CANCELLED, EXIT_EDGE, FAILED
 
 TASK = "TASK"
@@ -60,6 +61,9 @@ class Core(Limits):
         self.calls = 0
         self.own, self.own_calls = Usage(), 0
         """The same without what another session spent whose past this one shares."""
+        self._nodes = plan.nodes
+        self._max_steps = plan.max_steps
+        self._longest = plan.spec.limits.budget.wall_time
         self.started_at = 0.0
         self.last_at = 0.0
         self.idle = 0.0
@@ -75,23 +79,25 @@ class Core(Limits):
     def apply(self, tick: ticks.AnyTick) -> list[Command]:
         """Fold one tick in; the commands are what must be done because of it."""
         self.commands = []
-        if self.status not in ("running", "pending") or type(tick) in TAKEN_UP:
-            self.idle += tick.at - self.last_at
-        self.last_at = tick.at
-        if isinstance(tick, ticks.Finished):
+        running = self.status == "running"
+        if tick.__class__ is ticks.Finished and running:
+            self.last_at = tick.at
             if tick.usage:
                 self._spend(tick.step, tick.usage)
             self._finish(tick)
         else:
-            usage: list[Usage] | None = getattr(tick, "usage", None)
-            if usage:
-                self._spend(tick.step, usage)  # type: ignore[union-attr]
-            self._apply_rare(tick)
+            self._apply_rare(tick, running=running)
         if self.status != "running" or self.questions or self.paused or self.lock:
             self._update_status()
         return self.commands
 
-    def _apply_rare(self, tick: ticks.AnyTick) -> None:
+    def _apply_rare(self, tick: ticks.AnyTick, *, running: bool) -> None:
+        if type(tick) in TAKEN_UP or not (running or self.status == "pending"):
+            self.idle += tick.at - self.last_at
+        self.last_at = tick.at
+        usage: list[Usage] | None = getattr(tick, "usage", None)
+        if usage:
+            self._spend(tick.step, usage)  # type: ignore[union-attr]
         match tick:
             case ticks.Started():
                 self._begin_session(tick)
@@ -192,11 +198,6 @@ class Core(Limits):
         return self.plan.nodes[frame.scope.head or 0], frame.address
 
     @property
-    def ended(self) -> bool:
-        """Whether the session is over."""
-        return self.status in ENDED
-
-    @property
     def output(self) -> list[Message] | None:
         """What the first end node with output produced."""
         return None if self.root is None else self.outputs.of(self.root)
@@ -236,7 +237,7 @@ class Core(Limits):
         for start in scope.starts:
             inbox = self.contexts[start].transcript.inbox
             for index, message in enumerate(messages):
-                inbox.append(Delivery(frame.prefix, 0, 0, -1, index, message, None))
+                inbox.append((frame.prefix, 0, 0, -1, index, message, None))
             item = scope.item_of[start]
             group = scope.items[item]
             if isinstance(group, Group):
@@ -306,26 +307,27 @@ class Core(Limits):
             return
         self.status = status
         self.reason = reason
+        self.ended = status in ENDED
         self._mark(StatusChanged(status, reason))
 
     # Steps
 
     def _start(self, frame: Frame, item: int, node: int, visit: int = 1) -> None:
-        if self.step_count >= self.plan.max_steps:
-            self._end("failed", "max_steps_reached", _over_limit(self.plan.max_steps), FAILED)
+        number = self.step_count + 1
+        if number > self._max_steps:
+            self._end("failed", "max_steps_reached", _over_limit(self._max_steps), FAILED)
             return
-        longest = self.plan.spec.limits.budget.wall_time
-        if longest is not None and self.active >= longest:
+        if self._longest is not None and self.active >= self._longest:
             self._exhaust()
             return
-        self.step_count += 1
+        self.step_count = number
         scope = frame.scope
         level = scope.levels[item] if visit == 1 else scope.last_level + 1
-        plan_node = self.plan.nodes[node]
+        plan_node = self._nodes[node]
         state = self.contexts[node]
-        step = Step(self.step_count, plan_node, frame, item, level, visit, state)
-        step.inputs, step.fresh = state.transcript.take(step.number)
-        self.steps[step.number] = step
+        seen, new = state.transcript.take(number)
+        step = Step(number, plan_node, frame, item, level, frame.round, visit, state, seen, new)
+        self.steps[number] = step
         if self.effects is not None:
             self.effects.append(StepStarted(step, step.address))
         if plan_node.inner is None:
@@ -335,30 +337,47 @@ class Core(Limits):
 
     def _finish(self, tick: ticks.Finished) -> None:
         step = self.steps.pop(tick.step)
-        messages = tick.messages
+        messages, state = tick.messages, step.state
         if tick.state is not msgspec.UNSET:
-            step.state.private = tick.state
-        step.state.transcript.retain(step.inputs, messages, step.number)
+            state.private = tick.state
+        if state.transcript.remembers:
+            state.transcript.retain(step.inputs, messages, step.number)
         if self.effects is not None:
             self.effects.append(StepTicked(step, tick, step.address))
         frame = step.frame
-        verdict = tick.verdict
-        if verdict is not None:
-            if verdict.own:
-                self.endings.note_node(step.node.index, verdict)
-            else:
-                frame.take_verdict(verdict, step.level, step.item)
-        if messages and frame.scope.gauges:
-            frame.measure(step.node.index, messages, (step.level, step.item))
-            if frame.scope.listens:
+        scope = frame.scope
+        if tick.verdict is not None:
+            self._take_verdict(step, tick.verdict)
+        if messages and scope.gauges:
+            last = messages[-1]
+            if last.data or "{" in last.content or last.content.__class__ is list:
+                frame.measure(step, last)
+            if scope.listens:
                 frame.listen(messages, (step.level, step.item))
-        if tick.fired or tick.altered:
-            self._send(step, tick)
-        self.outputs.note(step.node.index, frame, messages, fired=bool(tick.fired))
-        tracked = frame.scope.tracked[step.item]
+        self._pass_on(step, tick)
+
+    def _pass_on(self, step: Step, tick: ticks.Finished) -> None:
+        """What a step produced goes where it belongs, and what follows begins."""
+        frame, item, messages = step.frame, step.item, tick.messages
+        fired, outputs = tick.fired, self.outputs
+        if not fired or outputs.stuck or step.node.index in outputs.ends:
+            outputs.note(step.node, frame, messages, fired=bool(fired))
+        tracked = frame.scope.tracked[item]
         if tracked:
             frame.track(tracked, Emission(frame.prefix, step.round, step.level, messages))
+        link = frame.links[item]
+        if link is not None and fired and not (tick.altered or frame.leaving or self.cuts):
+            self._hand_on(step, link, messages)
+            return
+        if fired or tick.altered:
+            self._send(step, tick)
         self._after(step)
+
+    def _take_verdict(self, step: Step, verdict: Verdict) -> None:
+        if verdict.own:
+            self.endings.note_node(step.node.index, verdict)
+        else:
+            step.frame.take_verdict(verdict, step.level, step.item)
 
     def _after(self, step: Step) -> None:
         frame = step.frame
@@ -411,30 +430,46 @@ class Core(Limits):
 
     # Deliveries
 
+    def _hand_on(self, step: Step, link: Link, messages: list[Message]) -> None:
+        """What `_send` and `_after` come to where the step's item leads straight to the next."""
+        edge, item, node = link
+        frame = step.frame
+        time = (frame.prefix, step.round, step.level, edge)
+        inbox = self.contexts[node].transcript.inbox
+        for number, message in enumerate(messages):
+            inbox.append((*time, number, message, None))
+        waits = frame.waits
+        frame.open -= 1
+        waits[step.item], waits[item] = SETTLED, 0
+        frame.fired[item] = 1
+        self._start(frame, item, node)
+
     def _send(self, step: Step, tick: ticks.Finished) -> None:
-        wires = step.frame.scope.wires[step.item]
-        for edge, altered in tick.altered.items():
-            if edge not in tick.fired:
-                self._deliver(step, wires[edge], altered)
+        frame, altered = step.frame, tick.altered
+        wires = frame.scope.wires[step.item]
+        for edge, messages in altered.items():
+            if edge not in tick.fired and wires[edge].touches:
+                self._deliver(step, wires[edge], messages)
         for edge in tick.fired:
             wire = wires[edge]
-            if step.frame.leaving and wire.trigger and not wire.hops:
+            if frame.leaving and wire.trigger and not wire.hops:
                 continue
-            self._deliver(step, wire, tick.altered.get(edge, tick.messages))
-            if wire.trigger:
-                step.frame.pull(wire)
+            if wire.touches:
+                sent = altered.get(edge, tick.messages) if altered else tick.messages
+                self._deliver(step, wire, sent)
+            if not wire.near:
+                if wire.trigger:
+                    frame.pull(wire)
+            elif wire.item == HEAD:
+                frame.retriggered = True
+            else:
+                frame.fired[wire.item] += 1
 
     def _deliver(self, step: Step, wire: Wire, messages: Iterable[Message | None]) -> None:
-        edge = self.plan.edges[wire.edge]
-        if not edge.touches:
-            return
-        frame = step.frame
+        time = (step.frame.prefix, step.round, step.level, wire.edge)
         inbox = self.contexts[wire.target].transcript.inbox
         for number, message in enumerate(messages):
-            carried = message if edge.carry else None
-            inbox.append(
-                Delivery(frame.prefix, step.round, step.level, wire.edge, number, carried, edge)
-            )
+            inbox.append((*time, number, message if wire.carry else None, wire.marked))
 
 
 def summed(usage: Iterable[Usage]) -> Usage:

@@ -6,8 +6,9 @@ when somebody reads them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from rondel.engine.endings import LoopEnd
 from rondel.engine.frame import Frame
@@ -18,24 +19,21 @@ from rondel.engine.step import Step
 from rondel.graph.plan import Group
 
 
-@dataclass(slots=True)
-class Route:
+class Route(msgspec.Struct, eq=False, gc=False):
     """The inner graph of a node is over: send these messages along the node's edges."""
 
     step: Step
     messages: list[Message]
 
 
-@dataclass(slots=True)
-class Leave:
+class Leave(msgspec.Struct, eq=False, gc=False):
     """A contract ends a loop by edges that process their messages: process them."""
 
     frame: Frame
     emissions: dict[int, Emission]
 
 
-@dataclass(slots=True)
-class Judge:
+class Judge(msgspec.Struct, eq=False, gc=False):
     """A loop's round is over: see whether what it goes on for holds."""
 
     frame: Frame
@@ -47,16 +45,14 @@ Command = Step | Route | Leave | Judge
 """A step is the command to run it."""
 
 
-@dataclass(slots=True)
-class StepStarted:
+class StepStarted(msgspec.Struct, eq=False, gc=False):
     """A node began to run."""
 
     step: Step
     address: str
 
 
-@dataclass(slots=True)
-class StepTicked:
+class StepTicked(msgspec.Struct, eq=False, gc=False):
     """Something happened to a step; `tick` says what."""
 
     step: Step
@@ -64,16 +60,14 @@ class StepTicked:
     address: str
 
 
-@dataclass(slots=True)
-class Skipped:
+class Skipped(msgspec.Struct, eq=False, gc=False):
     """An item of a round does not run; `around` is the address of what it is in."""
 
     around: str
     item: int | Group
 
 
-@dataclass(slots=True)
-class RoundStarted:
+class RoundStarted(msgspec.Struct, eq=False, gc=False):
     """A loop began a round."""
 
     frame: Frame
@@ -81,8 +75,7 @@ class RoundStarted:
     address: str
 
 
-@dataclass(slots=True)
-class RoundEnded:
+class RoundEnded(msgspec.Struct, eq=False, gc=False):
     """A loop's round is over, with its measured value and what that gained."""
 
     frame: Frame
@@ -92,8 +85,7 @@ class RoundEnded:
     delta: float | None
 
 
-@dataclass(slots=True)
-class Setback:
+class Setback(msgspec.Struct, eq=False, gc=False):
     """A round was worse than the best, or no better; `action` is what the contract says then."""
 
     frame: Frame
@@ -104,8 +96,7 @@ class Setback:
     action: str
 
 
-@dataclass(slots=True)
-class LoopAsked:
+class LoopAsked(msgspec.Struct, eq=False, gc=False):
     """A loop at its limit waits for an answer."""
 
     frame: Frame
@@ -114,8 +105,7 @@ class LoopAsked:
     messages: list[Message]
 
 
-@dataclass(slots=True)
-class LoopAnswered:
+class LoopAnswered(msgspec.Struct, eq=False, gc=False):
     """Somebody answered a loop."""
 
     frame: Frame
@@ -123,16 +113,14 @@ class LoopAnswered:
     tick: Any
 
 
-@dataclass(slots=True)
-class LoopEnded:
+class LoopEnded(msgspec.Struct, eq=False, gc=False):
     """A loop is over."""
 
     frame: Frame
     end: LoopEnd
 
 
-@dataclass(slots=True)
-class StatusChanged:
+class StatusChanged(msgspec.Struct, eq=False, gc=False):
     """The session's status changed."""
 
     status: str

@@ -6,7 +6,7 @@ from collections.abc import Container
 
 import msgspec
 
-from rondel.engine.frame import Frame, address_of
+from rondel.engine.frame import Frame
 from rondel.engine.protocols import Verdict
 from rondel.engine.ruling import Ruling
 from rondel.graph.plan import Plan
@@ -53,7 +53,7 @@ class Endings:
             ruling = Ruling(verdict.reason, verdict.value, verdict.threshold)
         end = LoopEnd(
             loop=loop,
-            address=address_of(parent, parent.round, frame.scope.name),
+            address=frame.around + frame.scope.name,
             rounds=frame.round,
             reason=ruling.reason,
             value=ruling.value,

@@ -9,33 +9,43 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Iterator
+from typing import Final
 
-import msgspec
+from msgspec.structs import force_setattr, replace
 
 from rondel.engine import ticks
 from rondel.engine.binding import Binding, describe, processed
 from rondel.engine.context import Halted, Shell, StepContext
-from rondel.engine.core import Core
 from rondel.engine.effects import Command, Judge, Leave, Route
 from rondel.engine.message import Message
-from rondel.engine.protocols import Emit, Lock, Nothing, Outcome, Suspend
+from rondel.engine.protocols import Emit, Lock, Nothing, Outcome, Suspend, Usage
 from rondel.engine.purse import OverBudget
 from rondel.engine.step import Step
 from rondel.errors import StepFailed, StepTimeout
+
+Performed = ticks.AnyTick | Awaitable[ticks.AnyTick]
+"""What came of a command, now or when awaited."""
+
+UNALTERED: Final[dict[int, list[Message | None]]] = {}
+NO_USAGE: Final[list[Usage]] = []
+NO_ERRORS: Final[list[str]] = []
+"""Shared by all ticks that have none; no tick is ever changed."""
 
 
 class Executor:
     """Turns commands into ticks."""
 
-    def __init__(
-        self, core: Core, binding: Binding, shell: Shell, clock: Callable[[], float]
-    ) -> None:
-        self._core = core
+    def __init__(self, binding: Binding, shell: Shell, clock: Callable[[], float]) -> None:
         self._binding = binding
+        self._nodes = binding.nodes
         self._shell = shell
         self._clock = clock
 
-    def perform(self, command: Command) -> ticks.AnyTick | Awaitable[ticks.AnyTick]:
+    def is_immediate(self, command: Command) -> bool:
+        """Whether it can be done in place, as far as one can know before."""
+        return command.__class__ is not Step or self._nodes[command.node.index].now is not None
+
+    def perform(self, command: Command) -> Performed:
         """Do what the core asks for; the tick says what came of it, now or when awaited."""
         if isinstance(command, Step):
             return self._run_step(command)
@@ -45,16 +55,14 @@ class Executor:
             return self._judge(command)
         return self._leave(command)
 
-    def _run_step(self, step: Step) -> ticks.AnyTick | Awaitable[ticks.AnyTick]:
-        now = self._clock()
-        core = self._core
-        ctx = StepContext(step, self._shell, now, now - core.started_at - core.idle)
-        bound = self._binding.nodes[step.node.index]
+    def _run_step(self, step: Step) -> Performed:
+        ctx = StepContext(step, self._shell, self._clock())
+        bound = self._nodes[step.node.index]
         try:
             if bound.now is None:
                 return self._await_step(step, ctx, bound.call(ctx))  # type: ignore[misc]
             outcome = bound.now(ctx)
-            if isinstance(outcome, Emit):
+            if outcome.__class__ is Emit:
                 return self._emitted(step, ctx, outcome)
             if inspect.isawaitable(outcome):
                 return self._await_step(step, ctx, outcome)
@@ -71,7 +79,7 @@ class Executor:
     ) -> ticks.AnyTick:
         try:
             outcome = await call
-            if isinstance(outcome, Emit):
+            if outcome.__class__ is Emit:
                 return self._emitted(step, ctx, outcome)
             return self._other_outcome(step, ctx, outcome)
         except OverBudget as over:
@@ -86,16 +94,20 @@ class Executor:
             return self._several(step, ctx, group)
 
     def _emitted(self, step: Step, ctx: StepContext, outcome: Emit) -> ticks.Finished:
-        bound = self._binding.nodes[step.node.index]
+        bound = self._nodes[step.node.index]
         source = bound.source
-        try:
-            messages = [
-                message if message.source == source else _signed(message, source)
-                for message in outcome.messages
-            ]
-        except AttributeError:
-            raise _no_messages(step, outcome) from None
-        fired, altered = bound.route(step, outcome, messages)
+        messages = []
+        for message in outcome.messages:
+            if message.__class__ is not Message and not isinstance(message, Message):
+                raise _no_message(step, message)
+            if not message.source:
+                force_setattr(message, "source", source)  # it is fresh
+            foreign = message.source != source
+            messages.append(replace(message, source=source) if foreign else message)
+        if bound.plain and messages:
+            fired, altered = bound.all_edges, UNALTERED
+        else:
+            fired, altered = bound.route(step, outcome, messages)
         now = self._clock()
         return ticks.Finished(
             now,
@@ -106,9 +118,9 @@ class Executor:
             outcome.state,
             outcome.verdict,
             outcome.report,
-            list(ctx.usage or ()),
-            round(now - ctx.now, 6),
-            ctx.retried or [],
+            ctx.usage or NO_USAGE,
+            int((now - ctx.now) * 1e6 + 0.5) / 1e6,  # `round` takes ten times as long
+            ctx.retried or NO_ERRORS,
         )
 
     def _other_outcome(
@@ -116,6 +128,8 @@ class Executor:
     ) -> ticks.AnyTick:
         now = self._clock()
         match outcome:
+            case Emit():
+                return self._emitted(step, ctx, outcome)
             case Nothing():
                 return ticks.Finished(
                     now,
@@ -123,13 +137,13 @@ class Executor:
                     state=outcome.state,
                     verdict=outcome.verdict,
                     report=outcome.report,
-                    usage=list(ctx.usage or ()),
+                    usage=ctx.usage or [],
                     took=round(now - ctx.now, 6),
                     retried=ctx.retried or [],
                 )
             case Suspend():
                 return ticks.Suspended(
-                    now, step.number, outcome.question, outcome.state, list(ctx.usage or ())
+                    now, step.number, outcome.question, outcome.state, ctx.usage or []
                 )
             case Lock():
                 return ticks.Locked(now, outcome.reason, outcome.message, outcome.figures)
@@ -144,7 +158,7 @@ class Executor:
             step.number,
             error=describe(error),
             kind="timeout" if isinstance(error, StepTimeout) else type(error).__name__,
-            usage=list(ctx.usage or ()),
+            usage=ctx.usage or [],
             took=round(now - ctx.now, 6),
             retried=ctx.retried or [],
         )
@@ -152,7 +166,7 @@ class Executor:
     def _refused(self, step: Step, ctx: StepContext, over: OverBudget) -> ticks.Refused:
         now = self._clock()
         took = round(now - ctx.now, 6)
-        return ticks.Refused(now, step.number, over.entry, list(ctx.usage or ()), took)
+        return ticks.Refused(now, step.number, over.entry, ctx.usage or [], took)
 
     def _several(
         self, step: Step, ctx: StepContext, group: BaseExceptionGroup[BaseException]
@@ -168,7 +182,7 @@ class Executor:
     def _route(self, command: Route) -> ticks.AnyTick:
         """Send an inner graph's output along the edges of its node."""
         step = command.step
-        ctx = StepContext(step, self._shell, self._clock(), 0.0)
+        ctx = StepContext(step, self._shell, self._clock())
         try:
             return self._emitted(step, ctx, Emit(command.messages))
         except Exception as error:
@@ -209,15 +223,6 @@ def _leaves(group: BaseExceptionGroup[OverBudget] | None) -> Iterator[OverBudget
             yield error
 
 
-def _no_messages(step: Step, outcome: Emit) -> StepFailed:
-    wrong = next((m for m in outcome.messages if not isinstance(m, Message)), None)
-    name = type(wrong).__name__
+def _no_message(step: Step, emitted: object) -> StepFailed:
+    name = type(emitted).__name__
     return StepFailed(f"node {step.node.id!r} emitted {name}; Emit takes a list of Message")
-
-
-def _signed(message: Message, source: str) -> Message:
-    """The message with its source; a fresh one is signed in place, a shared one is copied."""
-    if not message.source:
-        msgspec.structs.force_setattr(message, "source", source)
-        return message
-    return msgspec.structs.replace(message, source=source)

@@ -8,6 +8,7 @@ from rondel.engine.message import Message, merged_data
 from rondel.engine.progress import Emission, Progress
 from rondel.engine.protocols import Verdict
 from rondel.engine.ruling import Ruling
+from rondel.graph.links import links_in
 from rondel.graph.plan import HEAD, Scope, Wire
 from rondel.graph.values import value_of
 
@@ -25,6 +26,9 @@ class Frame:
     """One entry of a scope: the graph, an inner graph, or a loop in its current round."""
 
     __slots__ = (
+        "_path",
+        "_path_round",
+        "around",
         "busy",
         "cut",
         "emitted",
@@ -39,6 +43,7 @@ class Frame:
         "judging",
         "leaving",
         "level",
+        "links",
         "nudged",
         "open",
         "outputs",
@@ -68,8 +73,11 @@ class Frame:
         owner: Step | None,
         active: float = 0.0,
     ) -> None:
+        if scope.links is None:
+            scope.links = links_in(scope)
         self.entry = entry
         self.scope = scope
+        self.links = scope.links
         self.parent = parent
         self.owner = owner
         """The step of the node whose inner graph this is; None for the root and for loops."""
@@ -87,10 +95,15 @@ class Frame:
         """Whether the round is over and its judgement is awaited."""
         self.outputs: dict[int, list[Message]] = {}
         """The last output of each of the graph's end nodes."""
+        self.around = ""
+        """The address of what the scope is in."""
+        self._path, self._path_round = "", -1
         if owner is not None:
             self.prefix = (*owner.frame.prefix, owner.round, owner.level)
+            self.around = f"{owner.frame.path(owner.round)}{owner.node.name}/"
         elif parent is not None:
             self.prefix = (*parent.prefix, parent.round, parent.scope.levels[self.item])
+            self.around = parent.path(parent.round)
 
     def begin_round(self) -> None:
         """Forget the last round's joins; the body starts anew."""
@@ -128,11 +141,11 @@ class Frame:
         """The value of the round so far."""
         return self.values[0] if self.values else None
 
-    def measure(self, node: int, messages: list[Message], place: Place) -> None:
+    def measure(self, step: Step, message: Message) -> None:
         """A step said something; of several that have a value, the logically last one counts."""
-        message = messages[-1]
+        place = (step.level, step.item)
         for index, gauge in enumerate(self.scope.gauges):
-            if gauge.node in (None, node) and place >= self.places[index]:
+            if gauge.node in (None, step.node.index) and place >= self.places[index]:
                 value = value_of(message.data, message.text, gauge.path)
                 if value is not None:
                     self.values[index], self.places[index] = value, place
@@ -162,7 +175,15 @@ class Frame:
     @property
     def address(self) -> str:
         """A loop's address with its round."""
-        return address_of(self, self.round, "").removesuffix("/")
+        return self.path(self.round).removesuffix("/")
+
+    def path(self, round: int) -> str:
+        """The address of what is in a round, up to its name."""
+        if self.scope.head is None:
+            return self.around
+        if round != self._path_round:
+            self._path, self._path_round = f"{self.around}{self.scope.name}[{round}]/", round
+        return self._path
 
     def graph_frame(self) -> Frame:
         """The entry of the graph this frame runs in."""
@@ -173,12 +194,6 @@ class Frame:
 
     def pull(self, wire: Wire) -> None:
         """An edge of this round fired: trigger its target in the scope where it lands."""
-        if not wire.hops and not wire.into_group:
-            if wire.item == HEAD:
-                self.retriggered = True
-            else:
-                self.fired[wire.item] += 1
-            return
         frame = self
         for _ in range(wire.hops):
             frame.exited = True
@@ -220,18 +235,3 @@ class Frame:
                 if wire.edge in frame.scope.ways:
                     frame.emitted[wire.edge] = emission
                 frame = frame.parent  # type: ignore[assignment]
-
-
-def address_of(frame: Frame, round: int, name: str) -> str:
-    """The address of something in a round of a frame."""
-    parts = [name]
-    count = round
-    current: Frame | None = frame
-    while current is not None:
-        if current.scope.head is not None:
-            parts.append(f"{current.scope.name}[{count}]")
-        elif current.owner is not None:
-            parts.append(current.owner.node.name)
-        current = current.parent
-        count = current.round if current is not None else 0
-    return "/".join(reversed(parts))

@@ -2,8 +2,8 @@
 
 The driver loop is deterministic but for one thing: which of several commands under way ends
 first. `next` tells it, and the order of the ticks in the journal is its record. The embedded host
-is asyncio; a host on a durable engine starts each command as a journalled step under its key and
-records every wait.
+is asyncio; a host on a durable engine starts each command as a journalled step under its
+number and records every wait.
 """
 
 from __future__ import annotations
@@ -24,17 +24,20 @@ Outcome = tuple[AnyTick | None, Command]
 class Host(Protocol):
     """A few verbs; nothing of a session is kept here."""
 
+    busy: int
+    """How much was started that `next` has not told yet."""
+
     def now(self) -> float:
         """Seconds since the epoch."""
         ...
 
-    @property
-    def busy(self) -> bool:
-        """Whether anything that was started has not been told by `next`."""
+    def start(self, command: Command, call: Callable[[], Awaitable[Outcome]]) -> None:
+        """Begin a command beside the driver."""
         ...
 
-    def start(self, key: str, call: Callable[[], Awaitable[Outcome]]) -> None:
-        """Begin a command beside the driver; the key names it, also after a crash."""
+    @property
+    def has_news(self) -> bool:
+        """Whether some command has ended, so that `next` returns at once."""
         ...
 
     async def next(self) -> Outcome | None:
@@ -57,17 +60,19 @@ class AsyncioHost:
         self._tasks: set[asyncio.Task[None]] = set()
         self._outcomes: deque[Outcome | BaseException] = deque()
         self._news = asyncio.Event()
+        self.busy = 0
 
     now = staticmethod(time.time)
 
-    @property
-    def busy(self) -> bool:
-        """Whether anything is under way or waits to be told."""
-        return bool(self._tasks or self._outcomes)
-
-    def start(self, key: str, call: Callable[[], Awaitable[Outcome]]) -> None:
+    def start(self, command: Command, call: Callable[[], Awaitable[Outcome]]) -> None:  # noqa: ARG002
         """Begin a command as a task."""
-        self._tasks.add(asyncio.get_running_loop().create_task(self._run(call), name=key))
+        self.busy += 1
+        self._tasks.add(asyncio.get_running_loop().create_task(self._run(call)))
+
+    @property
+    def has_news(self) -> bool:
+        """Whether some command has ended."""
+        return bool(self._outcomes)
 
     async def next(self) -> Outcome | None:
         """What ended first, or None after `wake`."""
@@ -77,6 +82,7 @@ class AsyncioHost:
         if not self._outcomes:
             return None
         outcome = self._outcomes.popleft()
+        self.busy -= 1
         if isinstance(outcome, BaseException):
             raise outcome
         return outcome
@@ -94,6 +100,7 @@ class AsyncioHost:
         if tasks:
             await asyncio.gather(*tasks, return_exceptions=True)
         self._outcomes.clear()
+        self.busy = 0
 
     async def _run(self, call: Callable[[], Awaitable[Outcome]]) -> None:
         try:

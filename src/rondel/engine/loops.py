@@ -20,7 +20,6 @@ from rondel.engine.progress import Checkpoint, Emission
 from rondel.engine.protocols import Question
 from rondel.engine.ruling import Ruling, by_budget, by_goal, by_regression, by_stagnation
 from rondel.engine.schedule import Schedule, Settled
-from rondel.engine.transcript import Delivery
 from rondel.graph.plan import Group
 from rondel.graph.reasons import EXIT_EDGE, FAILED, MAX_ROUNDS, NO_RETRIGGER
 
@@ -89,38 +88,41 @@ class Loops(Schedule):
         frame.judging = False
         goal = by_goal(contract, value, held)
         progress.met = goal is not None
-        cut = self._is_cut(frame)
+        cut = bool(self.cuts) and self._is_cut(frame)
         best, delta = progress.best_value, progress.delta(value)
-        self._close_round(frame, cut=cut)
+        self._close_round(frame, value, cut=cut)
         if self.effects is not None:
             self.effects.append(RoundEnded(frame, frame.round, frame.address, value, delta))
-        ruling = by_budget(contract.budget, progress, self.active, cut=cut)
+        ruling = None
+        if cut or contract.budget.bounds:
+            ruling = by_budget(contract.budget, progress, self.active, cut=cut)
         if ruling is None and frame.exited:
             return self._leave_by_edge(frame)
-        ruling = ruling or goal or self._setback(frame, best)
+        if ruling is None:
+            ruling = goal
+        if ruling is None and value is not None:
+            ruling = self._setback(frame, value, best)
         if ruling is None and frame.round >= progress.allowance:
             ruling = Ruling(MAX_ROUNDS, float(frame.round), float(progress.allowance))
         return self._go_on(frame) if ruling is None else self._end_by_contract(frame, ruling)
 
-    def _close_round(self, frame: Frame, *, cut: bool) -> None:
+    def _close_round(self, frame: Frame, value: float | None, *, cut: bool) -> None:
         progress = frame.progress
         if cut:
             progress.last_emitted = {**progress.last_emitted, **frame.emitted}
             return
         regression = frame.scope.contract.regression
         returns = regression is not None and regression.action == "rollback"
-        if returns and progress.is_best(frame.value):
+        if returns and progress.is_best(value):
             nodes = self.contexts.remember(frame.scope.nodes)
             progress.checkpoint = Checkpoint(nodes, list(progress.begun))
-        progress.close_round(frame.round, frame.value, frame.emitted)
+        progress.close_round(frame.round, value, frame.emitted)
 
-    def _setback(self, frame: Frame, best: float | None) -> Ruling | None:
+    def _setback(self, frame: Frame, value: float, best: float | None) -> Ruling | None:
         """Look for a round that is worse or no better, tell of it, and say if the loop ends."""
-        contract, progress, value = frame.scope.contract, frame.progress, frame.value
+        contract, progress = frame.scope.contract, frame.progress
         regression, patience = contract.regression, contract.patience
         ruling: Ruling | None = None
-        if value is None:
-            return None
         if regression is not None and best is not None and best - value >= regression.drop:
             self._tell_setback(frame, value - best, regression.action, regressed=True)
             frame.rolls_back = regression.action == "rollback"
@@ -167,7 +169,7 @@ class Loops(Schedule):
         message = Message(text, role="user", source=LOOP)
         level = frame.scope.last_level + 2
         inbox = self.contexts[head].transcript.inbox
-        inbox.append(Delivery(frame.prefix, frame.round, level, -1, 0, message, None))
+        inbox.append((frame.prefix, frame.round, level, -1, 0, message, None))
 
     # Ends
 
@@ -226,7 +228,8 @@ class Loops(Schedule):
             for number, message in enumerate(messages):
                 if edge.touches:
                     carried = message if edge.carry else None
-                    inbox.append(Delivery(*emission[:3], index, number, carried, edge))
+                    marked = edge if edge.marks else None
+                    inbox.append((*emission[:3], index, number, carried, marked))
             if not emission.messages or any(message is not None for message in messages):
                 frame.pull_out(index, edge.target)
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 
-class Part(msgspec.Struct, frozen=True, omit_defaults=True):
+class Part(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One part of a message's content: text, or a reference to an attachment.
 
     `attachment` is the SHA-256 of the bytes, which are kept beside the journal.
@@ -21,8 +21,11 @@ class Part(msgspec.Struct, frozen=True, omit_defaults=True):
     size: int = 0
 
 
-class Message(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Content with a role, a source and structured data; never changed once made."""
+class Message(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """Content with a role, a source and structured data; never changed once made.
+
+    It can be part of no cycle, and sessions hold many: the garbage collector is spared them.
+    """
 
     content: str | list[Part] = ""
     data: dict[str, Any] = {}

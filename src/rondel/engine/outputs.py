@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rondel.engine.frame import Frame
 from rondel.engine.message import Message
-from rondel.graph.plan import Plan
+from rondel.graph.plan import Plan, PlanNode
 
 
 class Outputs:
@@ -13,18 +13,21 @@ class Outputs:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         inner = [node.inner.ends for node in plan.nodes if node.inner is not None]
-        self._ends = frozenset(end for ends in (plan.root.ends, *inner) for end in ends)
+        self.ends = frozenset(end for ends in (plan.root.ends, *inner) for end in ends)
         self.stuck: dict[int, None] = {}
         """Nodes whose newest messages no edge took."""
 
-    def note(self, node: int, frame: Frame, messages: list[Message], *, fired: bool) -> None:
-        """A node of the frame emitted these messages, or none."""
-        if messages and node in self._ends:
-            frame.graph_frame().outputs[node] = messages
-        if messages and not fired and self._plan.nodes[node].out:
-            self.stuck[node] = None
+    def note(self, node: PlanNode, frame: Frame, messages: list[Message], *, fired: bool) -> None:
+        """A node of the frame emitted these messages, or none.
+
+        It changes nothing where edges fired, no node is stuck, and the node is no end.
+        """
+        if messages and node.index in self.ends:
+            frame.graph_frame().outputs[node.index] = messages
+        if messages and not fired and node.out:
+            self.stuck[node.index] = None
         elif self.stuck:
-            self.stuck.pop(node, None)
+            self.stuck.pop(node.index, None)
 
     def of(self, frame: Frame) -> list[Message] | None:
         """What the first end node of the graph with output produced, if any did or need not."""

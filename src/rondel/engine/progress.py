@@ -97,10 +97,11 @@ class Progress:
     def close_round(self, round: int, value: float | None, emitted: dict[int, Emission]) -> None:
         """A round is over with this value."""
         self.last_emitted = emitted
+        if value is None:
+            return
         if self.is_best(value):
             self.best_value, self.best_round, self.best_emitted = value, round, emitted
-        if value is not None:
-            self.last_value = value
+        self.last_value = value
 
     def has_stalled(self, value: float | None, patience: Patience) -> bool:
         """Count a round for patience; True when it has run out."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from rondel.errors import CallError
@@ -17,14 +18,26 @@ class Entry:
     build: Callable[..., Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """A name that a module adds once it is imported, which happens when it is first looked up."""
+
+    module: str
+
+
 class Registry:
     """Names by kind; filled by `register` functions, never on import."""
 
     KINDS = ("node", "condition", "process", "function", "provider", "contract", "split")
 
     def __init__(self) -> None:
-        self._entries: dict[str, dict[str, Entry]] = {kind: {} for kind in self.KINDS}
+        self._entries: dict[str, dict[str, Entry | Absent]] = {kind: {} for kind in self.KINDS}
         self._services: dict[str, Any] = {}
+        self._builders: dict[str, Callable[[Any, Registry], Any]] = {}
+        self._home = self
+        """Where names are added to: modules that arrive late must not see a copy's services."""
+        self._promised: dict[tuple[str, str], str] = {}
+        """The modules of names that arrive late."""
 
     def node(self, name: str, config: Any, build: Callable[[Any, Registry], Any]) -> None:
         """Register a node type: `build(config, registry)` returns its Processor."""
@@ -54,19 +67,22 @@ class Registry:
         """Register a function that graphs may name."""
         self._add("function", name, Entry(None, function))
 
+    def later(self, kind: str, module: str, *names: str) -> None:
+        """Know these names now; the module's `register` adds them when one is looked up."""
+        for name in names:
+            self._add(kind, name, Absent(module))
+            self._promised[kind, name] = module
+
     def serving(self, **services: Any) -> Registry:
         """A registry of the same names, now and later, that also knows these services."""
-        serving = Registry()
-        serving._entries = self._entries
+        serving = self._copy()
         serving._services = {**self._services, **services}
         return serving
 
     def replacing(self, kind: str, build: Callable[[Any, Registry], Any]) -> Registry:
         """A registry of the same names, in which everything of a kind is built by `build`."""
-        replaced = Registry()
-        entries = {name: Entry(entry.config, build) for name, entry in self._entries[kind].items()}
-        replaced._entries = {**self._entries, kind: entries}
-        replaced._services = self._services
+        replaced = self._copy()
+        replaced._builders = {**self._builders, kind: build}
         return replaced
 
     def service(self, name: str) -> Any:
@@ -82,25 +98,45 @@ class Registry:
 
     def config_model(self, kind: str, name: str) -> Any:
         """The model of that name's config, or None if the name is unknown."""
-        entry = self._entries[kind].get(name)
-        return entry.config if entry else None
+        return self._entry(kind, name).config if name in self._entries[kind] else None
 
     def build(self, kind: str, name: str, config: Any) -> Any:
         """The working thing of that name."""
-        return self._entry(kind, name).build(config, self)
+        entry = self._entry(kind, name)
+        build: Callable[..., Any] = self._builders.get(kind) or entry.build
+        return build(config, self)
 
     def function_named(self, name: str) -> Callable[..., Any]:
         """The registered function of that name."""
         return self._entry("function", name).build
 
     def _entry(self, kind: str, name: str) -> Entry:
-        try:
-            return self._entries[kind][name]
-        except KeyError:
+        entry = self._entries[kind].get(name)
+        if isinstance(entry, Entry):
+            return entry
+        if entry is None:
             known = ", ".join(self._entries[kind]) or "none"
-            raise CallError(f"there is no {kind} named {name!r}; registered: {known}") from None
+            raise CallError(f"there is no {kind} named {name!r}; registered: {known}")
+        register: Callable[[Registry], None] = import_module(entry.module).register
+        register(self._home)
+        arrived = self._entries[kind][name]
+        if isinstance(arrived, Absent):
+            raise CallError(f"{entry.module} does not register the {kind} {name!r}; it should")
+        return arrived
 
-    def _add(self, kind: str, name: str, entry: Entry) -> None:
-        if name in self._entries[kind]:
+    def _add(self, kind: str, name: str, entry: Entry | Absent) -> None:
+        if name in self._entries[kind] and not self._keeps_a_promise(kind, name, entry):
             raise CallError(f"the {kind} {name!r} is registered already")
         self._entries[kind][name] = entry
+
+    def _keeps_a_promise(self, kind: str, name: str, entry: Entry | Absent) -> bool:
+        """Whether the entry is of the module that was to add it; two threads may let it do so."""
+        if isinstance(entry, Absent):
+            return False
+        return self._promised.get((kind, name)) == getattr(entry.build, "__module__", "")
+
+    def _copy(self) -> Registry:
+        copy = Registry()
+        copy._entries, copy._services = self._entries, self._services
+        copy._builders, copy._home, copy._promised = self._builders, self._home, self._promised
+        return copy

@@ -1,24 +1,26 @@
 """The shell around the core: it journals, executes, and feeds the outcome back.
 
-One driver per session, one recorded wait at a time. A single ready step is awaited in place;
-several run as tasks, and whichever ends first is the next tick. When nothing can run any more
-(the session ended, waits, is paused or locked) the driver returns and costs nothing.
+One driver per session, one recorded wait at a time. What need not wait is done in place, and so
+is a step that is the only one; of several that wait, each is a task, and whichever ends first is
+the next tick. When nothing can run any more (the session ended, waits, is paused or locked) the
+driver returns and costs nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
+from math import inf
 from typing import Any, Protocol
 
 from rondel.engine import ticks
 from rondel.engine.binding import Binding
 from rondel.engine.context import Halted
 from rondel.engine.core import Core
-from rondel.engine.effects import Command, Route
-from rondel.engine.executor import Executor
+from rondel.engine.effects import Command
+from rondel.engine.executor import Executor, Performed
 from rondel.engine.guard import Guard
 from rondel.engine.host import Host
 from rondel.engine.protocols import Lock, Note, Usage
@@ -51,13 +53,17 @@ class Runner:
     ) -> None:
         self.session = session
         self.core = core
-        self.purse = Purse(core, host.now)
+        self.length = 0
+        """How many ticks the session has."""
+        self.next_look: float = inf
+        """The length at which `applied` is called even if the status stays as it is."""
+        self._purse: Purse | None = None
         self._host = host
         self._guard = guard
         self._timer: asyncio.TimerHandle | None = None
         self._late = False
         self._under_way: list[Command] = []
-        self._executor = Executor(core, binding, self, host.now)
+        self._executor = Executor(binding, self, host.now)
         self._record = record
         self.live = live
         self._applied = applied
@@ -84,6 +90,9 @@ class Runner:
         if isinstance(tick, ticks.Stopped):
             for step in list(self.core.steps.values()):
                 await self._record_spending(step)
+            tick = make(self._host.now())  # it may have ended meanwhile: then that is refused
+            if tick is None:
+                return
         await self._journal(tick)
         if isinstance(tick, ticks.Unlocked) and self.driving:
             self._set_timer()
@@ -138,33 +147,40 @@ class Runner:
         if self._late:
             await self._lock_up()
         if self._ready and core.status == "running":
-            if len(self._ready) == 1 and not self._host.busy and not core.questions:
-                await self._run_in_place()
-                return True
-            self._start_ready()
+            await self._run_ready()
+            return True
         if self._host.busy:
             await self._wait_any()
             return True
         return False
 
-    async def _run_in_place(self) -> None:
-        """The common case: one thing to do, done here; a loop of them without any task."""
-        ready, core = self._ready, self.core
-        last_yield = self._host.now()
-        while len(ready) == 1:
+    async def _run_ready(self) -> None:
+        """Do what is ready and all that follows from it, until there is something to wait for."""
+        ready, core, host, executor = self._ready, self.core, self._host, self._executor
+        last_yield = host.now()
+        while ready and core.status == "running" and not self._late:
             command = ready.popleft()
-            tick = self._executor.perform(command)
-            if not isinstance(tick, ticks.Tick):
+            alone = not (ready or host.busy or core.questions)
+            if not alone and not executor.is_immediate(command):
+                self._start_beside(command, partial(executor.perform, command))
+                continue
+            tick = executor.perform(command)
+            if tick.__class__ is not ticks.Finished and not isinstance(tick, ticks.Tick):
+                if not alone:
+                    self._start_beside(command, partial(_same, tick))
+                    continue
                 awaited = await self._await_in_place(tick, command)
                 if awaited is None:
                     return
-                tick = awaited
-            await self._journal(tick, command)
+                tick, last_yield = awaited, awaited.at
+            wait = self._enter(tick, command)
+            if wait is not None:
+                await wait
             if tick.at - last_yield > YIELD_EVERY:
                 await asyncio.sleep(0)
-                last_yield = self._host.now()
-            if core.status != "running" or core.questions or self._late:
-                return
+                while host.has_news:
+                    await self._wait_any()
+                last_yield = host.now()
 
     async def _await_in_place(
         self, call: Awaitable[ticks.AnyTick], command: Command
@@ -185,14 +201,14 @@ class Runner:
                 asyncio.current_task().uncancel()  # type: ignore[union-attr]
         return None if self.core.ended else tick
 
-    def _start_ready(self) -> None:
-        while self._ready:
-            command = self._ready.popleft()
-            self._under_way.append(command)
-            self._host.start(_key(command), partial(self._perform, command))
+    def _start_beside(self, command: Command, call: Callable[[], Performed]) -> None:
+        self._under_way.append(command)
+        self._host.start(command, partial(self._perform, command, call))
 
-    async def _perform(self, command: Command) -> tuple[ticks.AnyTick | None, Command]:
-        tick = self._executor.perform(command)
+    async def _perform(
+        self, command: Command, call: Callable[[], Performed]
+    ) -> tuple[ticks.AnyTick | None, Command]:
+        tick = call()
         try:
             return (tick if isinstance(tick, ticks.Tick) else await tick), command
         except Halted:
@@ -220,24 +236,47 @@ class Runner:
 
     async def _record_spending(self, step: Step) -> None:
         """Enter what a step has spent that will not end, or not yet."""
-        usage = self.purse.unrecorded(step)
+        usage = () if self._purse is None else self._purse.unrecorded(step)
         if usage and not self.core.ended and step.number in self.core.steps:
-            await self._journal(ticks.Spent(self._host.now(), step.number, usage))
+            await self._journal(ticks.Spent(self._host.now(), step.number, list(usage)))
 
     async def _journal(self, tick: ticks.AnyTick, command: Command | None = None) -> None:
-        """Record the tick and fold it in; what depends on it starts once it is durable."""
-        if command is not None and isinstance(tick, ticks.Locked):
+        wait = self._enter(tick, command)
+        if wait is not None:
+            await wait
+
+    def _enter(self, tick: ticks.AnyTick, command: Command | None = None) -> Awaitable[None] | None:
+        """Record the tick and fold it in; what depends on it is ready after what it returns."""
+        core, guard = self.core, self._guard
+        status = core.status
+        if tick.__class__ is ticks.Finished:
+            if guard is not None and not tick.usage and core.steps[tick.step].parts is None:
+                guard = None  # no model had a part in it
+            if guard is not None:
+                tick = guard.weigh(core, tick)
+        elif command is not None and isinstance(tick, ticks.Locked):
             self._ready.append(command)  # for when the lock is opened
-        guard = self._guard
-        if guard is not None and tick.__class__ is ticks.Finished:
-            tick = guard.weigh(self.core, tick)
-        recorded, durable = self._record(tick)
-        commands = self.core.apply(recorded)
-        self.purse.settle(recorded)
-        found = guard.learn(self.core, recorded) if guard is not None else ()
+        tick, durable = self._record(tick)
+        self.length += 1
+        commands = core.apply(tick)
+        if self._purse is not None:
+            self._purse.settle(tick)
+        found = guard.learn(core, tick) if guard is not None else ()
+        if core.status is not status or self.length >= self.next_look:
+            self._applied()
+        if found or durable is not None:
+            return self._entered(found, durable, commands)
+        self._ready.extend(commands)
+        return None
+
+    async def _entered(
+        self,
+        found: Sequence[Lock | Note],
+        durable: Awaitable[None] | None,
+        commands: list[Command],
+    ) -> None:
         if found:
             await self._follow(found)
-        self._applied()
         if durable is not None:
             await durable
         self._ready.extend(commands)
@@ -298,6 +337,17 @@ class Runner:
         return self.core.inputs
 
     @property
+    def purse(self) -> Purse:
+        """Who gives leave for model calls; made for the first who asks."""
+        if self._purse is None:
+            self._purse = Purse(self.core, self._host.now)
+        return self._purse
+
+    def active_at(self, now: float) -> float:
+        """Seconds the session has run until then, waiting excluded."""
+        return now - self.core.started_at - self.core.idle
+
+    @property
     def halted(self) -> bool:
         """Whether steps under way should not begin anything more."""
         return self.core.lock is not None
@@ -311,10 +361,5 @@ class Runner:
             await self._journal(ticks.Substepped(now, step.number, name, value, usage, event))
 
 
-def _key(command: Command) -> str:
-    """What a command is called, also after a crash."""
-    if isinstance(command, Step):
-        return f"{command.node.id}#{command.number} {command.address}"
-    if isinstance(command, Route):
-        return f"route {command.step.address}"
-    return f"leave {command.frame.scope.name}#{command.frame.entry}"
+def _same(call: Awaitable[ticks.AnyTick]) -> Awaitable[ticks.AnyTick]:
+    return call

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from rondel.engine.contexts import Contexts
 from rondel.engine.effects import Command, Effect, Skipped
 from rondel.engine.endings import Endings
-from rondel.engine.frame import Frame, address_of
+from rondel.engine.frame import Frame
 from rondel.engine.step import Step
 from rondel.graph.plan import Group, Plan, Scope
 
@@ -31,10 +31,7 @@ class Schedule(ABC):
         self.entry_count = 0
         self.cuts = 0
         """How many loops have run out of budget and wait for the end of their round."""
-
-    @property
-    @abstractmethod
-    def ended(self) -> bool:
+        self.ended = False
         """Whether the session is over."""
 
     @abstractmethod
@@ -75,17 +72,17 @@ class Schedule(ABC):
             if settled is None:
                 continue
             frame, item = settled
+            scope, waits = frame.scope, frame.waits
             frame.open -= 1
-            waits = frame.waits
             waits[item] = SETTLED
-            for target, count in frame.scope.settles[item]:
+            for target, count in scope.settles[item]:
                 left = waits[target] - count
                 waits[target] = left
                 if left == 0 and not self._begin(frame, target):
                     work.append((frame, target))
             if frame.open == 0:
                 work.append(self._end_round(frame))
-            elif frame.scope.exit_now:
+            elif scope.exit_now:
                 barriers.append(frame)
 
     def _begin(self, frame: Frame, item: int) -> bool:
@@ -99,7 +96,7 @@ class Schedule(ABC):
             frame.held.append(item)
             return True
         what = scope.items[item]
-        if isinstance(what, Group):
+        if not isinstance(what, int):
             return self._enter_group(frame, item, what)
         frame.busy += 1
         self._start(frame, item, what)
@@ -107,8 +104,7 @@ class Schedule(ABC):
 
     def _skip(self, frame: Frame, item: int) -> bool:
         if self.effects is not None:
-            around = address_of(frame, frame.round, "")
-            self.effects.append(Skipped(around, frame.scope.items[item]))
+            self.effects.append(Skipped(frame.path(frame.round), frame.scope.items[item]))
         return False
 
     def _next_level(self, frame: Frame) -> list[Settled | None]:

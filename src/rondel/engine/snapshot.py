@@ -13,7 +13,7 @@ import msgspec
 from rondel.engine import ticks
 from rondel.engine.aging import AgingTranscript
 from rondel.engine.contexts import NodeState
-from rondel.engine.core import Core
+from rondel.engine.core import ENDED, Core
 from rondel.engine.endings import LoopEnd
 from rondel.engine.frame import Frame
 from rondel.engine.message import Message
@@ -22,7 +22,7 @@ from rondel.engine.protocols import Question, Usage, Verdict
 from rondel.engine.ruling import Ruling
 from rondel.engine.step import Step
 from rondel.engine.transcript import EVERYTHING, Delivery, View
-from rondel.graph.plan import Group, Plan, Scope
+from rondel.graph.plan import Group, Plan, PlanEdge, Scope
 
 FORMAT = 2
 
@@ -259,7 +259,7 @@ def _dump_node(number: int, state: NodeState) -> _Node:
 
 
 def _dump_inbox(inbox: list[Delivery]) -> list[_Sent]:
-    return [_Sent(d.prefix, d.round, d.level, d.place, d.number, d.message) for d in inbox]
+    return [_Sent(*delivery[:-1]) for delivery in inbox]
 
 
 _PLAIN = tuple(
@@ -294,6 +294,7 @@ class _Restoration:
         core.steps = dict(sorted(core.steps.items()))
         for name in _TOLD:
             setattr(core, name, getattr(snapshot, name))
+        core.ended = core.status in ENDED
         core.questions.update(snapshot.questions)
         core.spent, core.calls = snapshot.spent, snapshot.calls
         core.step_count = snapshot.step_count
@@ -313,20 +314,23 @@ class _Restoration:
         state.private = node.private
         transcript = state.transcript
         transcript.inbox = self._inbox(node.inbox)
-        transcript.replace(node.retained)
-        transcript.keeps = node.keeps
+        transcript.replace(node.retained, keeps=node.keeps)
         if isinstance(transcript, AgingTranscript):
             transcript.stamps = node.stamps
 
     def _inbox(self, inbox: list[_Sent]) -> list[Delivery]:
-        edges = self._plan.edges
         return [
-            Delivery(
+            (
                 *(sent.prefix, sent.round, sent.level, sent.place, sent.number, sent.message),
-                edges[sent.place] if sent.place >= 0 else None,
+                self._marked(sent.place),
             )
             for sent in inbox
         ]
+
+    def _marked(self, place: int) -> PlanEdge | None:
+        """The edge that a delivery came by, if that does more than deliver."""
+        edge = self._plan.edges[place] if place >= 0 else None
+        return edge if edge is not None and edge.marks else None
 
     def _frame(self, entry: int) -> Frame:
         frames = self._core.frames
@@ -379,8 +383,7 @@ class _Restoration:
         node = self._plan.nodes[data.node]
         state = core.contexts[data.node]
         frame = self._frame(data.frame)
-        step = Step(number, node, frame, data.item, data.level, data.visit, state)
-        step.round = data.round
+        step = Step(number, node, frame, data.item, data.level, data.round, data.visit, state)
         step.inputs = data.inputs
         if state.transcript.window == EVERYTHING:
             step.inputs = View(state.transcript.retained, data.seen)

@@ -14,7 +14,7 @@ from rondel.engine.message import Message
 from rondel.engine.protocols import Question, Usage, Verdict
 
 
-class Tick(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="t"):
+class Tick(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="t", gc=False):
     """The base of all ticks; `at` is seconds since the epoch."""
 
     at: float

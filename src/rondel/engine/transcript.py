@@ -15,19 +15,12 @@ EVERYTHING = -1
 """The context window that forgets nothing."""
 
 
-class Delivery(msgspec.Struct, gc=False):
-    """One message, or a bare clear, on its way to a node.
+Delivery = tuple[tuple[int, ...], int, int, int, int, Message | None, PlanEdge | None]
+"""One message, or a bare clear, on its way to a node.
 
-    `prefix`, `round`, `level`, `place` and `number` are the logical time at which it was sent.
-    """
-
-    prefix: tuple[int, ...]
-    round: int
-    level: int
-    place: int
-    number: int
-    message: Message | None
-    edge: PlanEdge | None
+Prefix, round, level, place and number are the logical time at which it was sent; the edge is
+given where it marks or clears something. A plain tuple, because every step makes one.
+"""
 
 
 def logical_time(delivery: Delivery) -> tuple[int, ...]:
@@ -35,14 +28,8 @@ def logical_time(delivery: Delivery) -> tuple[int, ...]:
 
     The 0 sorts a plain node before an inner loop of the same level, whose rounds start at 1.
     """
-    return (
-        *delivery.prefix,
-        delivery.round,
-        delivery.level,
-        0,
-        delivery.place,
-        delivery.number,
-    )
+    prefix, of_round, level, place, number, _, _ = delivery
+    return (*prefix, of_round, level, 0, place, number)
 
 
 class View(Sequence[Message]):
@@ -77,7 +64,7 @@ class View(Sequence[Message]):
 class Transcript:
     """A node's inbox and what it retains between executions."""
 
-    __slots__ = ("_merged", "_merged_length", "inbox", "keeps", "retained", "window")
+    __slots__ = ("_merged", "_merged_length", "inbox", "keeps", "remembers", "retained", "window")
 
     def __init__(self, window: int) -> None:
         self.window = window
@@ -85,12 +72,16 @@ class Transcript:
         self.retained: list[Message] = []
         self.keeps = False
         """Whether any message so far was kept."""
+        self.remembers = window != 0
+        """Whether `retain` may change anything."""
         self._merged: dict[str, Any] = {}
         self._merged_length = 0
 
-    def replace(self, retained: list[Message]) -> None:
+    def replace(self, retained: list[Message], *, keeps: bool) -> None:
         """Retain something else."""
         self.retained = retained
+        self.keeps = keeps
+        self.remembers = self.remembers or keeps
         self._merged, self._merged_length = {}, 0
 
     def take(self, _number: int, /) -> tuple[Sequence[Message], Sequence[Message]]:
@@ -101,15 +92,16 @@ class Transcript:
         old = self.retained
         new: list[Message] = []
         for delivery in inbox:
-            edge = delivery.edge
-            message = delivery.message
-            if edge is not None and (edge.clear or edge.clear_kept):
-                old, new = self._clear(old, edge), _cleared(new, edge)
+            message, edge = delivery[5], delivery[6]
+            if edge is not None:
+                if edge.clear or edge.clear_kept:
+                    old, new = self._clear(old, edge), _cleared(new, edge)
+                if edge.keep and message is not None and not message.kept:
+                    message = msgspec.structs.replace(message, kept=True)
             if message is None:
                 continue
-            if edge is not None and edge.keep and not message.kept:
-                message = msgspec.structs.replace(message, kept=True)
-            self.keeps = self.keeps or message.kept
+            if message.kept:
+                self.keeps = self.remembers = True
             new.append(message)
         if self.window == EVERYTHING:
             self.retained = old

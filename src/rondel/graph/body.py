@@ -171,12 +171,15 @@ class Body:
         model = self.words.model(kind, name)
         if model is None:
             return Call(name, config)
-        place = (*self.path, *path, "config")
-        valid, complaints = validate(model, config, lambda: self.source.shown(place) or {})
-        self.report.complain(self.source, place, complaints)
+        valid, complaints = validate(model, config, lambda: self._shown_config(path))
+        if complaints:
+            self.report.complain(self.source, (*self.path, *path, "config"), complaints)
         if name == FUNCTION and kind != "node":
             self._check_function(path, config.get("name"))
         return None if valid is None else Call(name, valid)
+
+    def _shown_config(self, path: Path) -> Any:
+        return self.source.shown((*self.path, *path, "config")) or {}
 
     def _check_function(self, path: Path, name: Any) -> None:
         functions = self.words.names(FUNCTION)
@@ -186,20 +189,24 @@ class Body:
 
     def _check_edges(self) -> None:
         for place, edge in self._items("edges"):
-            path: Path = ("edges", place)
             for key in ("from", "to"):
-                self._check_id((*path, key), edge.get(key))
-            condition, process = edge.get("condition"), edge.get("process")
-            if isinstance(condition, dict):
-                call = self._check_call("condition", (*path, "condition"), condition)
-                self.conditions[place] = call or ALWAYS
-            elif condition in CONSTANT:
-                self.conditions[place] = Call(str(condition).lower())
-            if isinstance(process, dict):
-                call = self._check_call("process", (*path, "process"), process)
+                name = edge.get(key)
+                if name.__class__ is not str or name not in self.ids:
+                    self._check_id(("edges", place, key), name)
+            if "condition" in edge:
+                self._check_condition(place, edge["condition"])
+            if isinstance(edge.get("process"), dict):
+                call = self._check_call("process", ("edges", place, "process"), edge["process"])
                 self.processes[place] = call or ALWAYS
             if isinstance(edge.get("dynamic"), dict):
                 self._check_dynamic(place, edge["dynamic"])
+
+    def _check_condition(self, place: int, condition: Any) -> None:
+        if isinstance(condition, dict):
+            call = self._check_call("condition", ("edges", place, "condition"), condition)
+            self.conditions[place] = call or ALWAYS
+        elif condition in CONSTANT:
+            self.conditions[place] = Call(str(condition).lower())
 
     def _check_dynamic(self, place: int, dynamic: dict[str, Any]) -> None:
         path: Path = ("edges", place, "dynamic", "split")
@@ -332,7 +339,7 @@ class Body:
 
     def _edges(self, edges: list[schema.Edge]) -> tuple[EdgeSpec, ...]:
         """The edges in file order, each once."""
-        times = Counter((edge.source, edge.target) for edge in edges)
+        times = Counter([(edge.source, edge.target) for edge in edges])
         seen: dict[str, int] = {}
         kept: list[EdgeSpec] = []
         for place, edge in enumerate(edges):

@@ -7,11 +7,12 @@ source wherever that closes no cycle, taken in file order.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Sequence
 
 from rondel.errors import GraphError, Problem
-from rondel.graph.components import TopologicalOrder, strong_components
+from rondel.graph.collector import collector_held
+from rondel.graph.components import strong_components
+from rondel.graph.ordering import ordering_of
 from rondel.graph.plan import (
     CONTRACT_LABELS,
     HEAD,
@@ -33,7 +34,8 @@ EAGER_FACTOR = 8
 def compile_graph(spec: GraphSpec) -> Plan:
     """The plan of a graph, or a GraphError with all that its structure gets wrong."""
     compiler = _Compiler(spec)
-    root = compiler.compile_all()
+    with collector_held():
+        root = compiler.compile_all()
     if compiler.problems:
         raise GraphError(compiler.problems)
     ages = any(loop.carry is not None for loop in compiler.loops.values())
@@ -45,6 +47,8 @@ class _Compiler:
         self.spec = spec
         self.nodes: list[PlanNode] = []
         self.edges: list[PlanEdge] = []
+        self._out: list[list[PlanEdge]] = []
+        self._into: list[list[PlanEdge]] = []
         self.problems: list[Problem] = []
         self.loops: dict[int, LoopSpec] = {}
         self._gauges: dict[int, PlanGauge] = {}
@@ -100,6 +104,8 @@ class _Compiler:
         node = PlanNode(len(self.nodes), public, spec.id, spec, spec.context_window)
         node.owner = owner.index if owner else None
         self.nodes.append(node)
+        self._out.append([])
+        self._into.append([])
         return node
 
     def _add_edge(self, spec: EdgeSpec) -> PlanEdge:
@@ -120,6 +126,8 @@ class _Compiler:
         self.edges.append(edge)
         self.nodes[source].out.append(edge.index)
         self.nodes[target].into.append(edge.index)
+        self._out[source].append(edge)
+        self._into[target].append(edge)
         return edge
 
     # Scopes
@@ -144,7 +152,7 @@ class _Compiler:
         seen = set(starts)
         work = list(starts)
         while work:
-            for edge in self._out(work.pop()):
+            for edge in self._out[work.pop()]:
                 if edge.trigger and edge.target not in seen:
                     seen.add(edge.target)
                     work.append(edge.target)
@@ -192,15 +200,14 @@ class _Compiler:
         inside = [
             edge
             for node in nodes
-            for edge in self._out(node)
+            for edge in self._out[node]
             if edge.target != head
             and edge.target in item_of
             and item_of[edge.target] != item_of[node]
         ]
         if dialect.data_edges_bind and head is not None:
             inside = [edge for edge in inside if edge.trigger]
-        inside.sort(key=lambda edge: edge.index)
-        ordering, levels = _order(inside, item_of, len(items), [item_of[root] for root in roots])
+        order = ordering_of(inside, item_of, len(items), [item_of[root] for root in roots])
         scope = Scope(
             parent=parent,
             parent_item=parent_item,
@@ -209,26 +216,30 @@ class _Compiler:
             nodes=tuple(nodes),
             items=(),
             item_of=item_of,
-            levels=tuple(levels),
-            waits=_waits(ordering, item_of, len(items)),
+            levels=order.levels,
+            waits=order.waits,
             quorum=(),
-            settles=_settles(ordering, item_of, len(items)),
-            last_level=max(levels, default=0),
+            settles=order.settles,
+            last_level=max(order.levels, default=0),
             dialect=dialect,
             exit_now=dialect.by_level,
         )
         scope.items = tuple(
-            self._group(members, scope, number, voters, roots if head is None else ())
-            if looped
-            else members[0]
-            for number, (members, looped) in enumerate(items)
+            [
+                self._group(members, scope, number, voters, roots if head is None else ())
+                if looped
+                else members[0]
+                for number, (members, looped) in enumerate(items)
+            ]
         )
         scope.quorum = tuple(
-            1 if isinstance(item, Group) else self._quorum(item, voters, {item})
-            for item in scope.items
+            [
+                1 if isinstance(item, Group) else self._quorum(item, voters, (item,))
+                for item in scope.items
+            ]
         )
         scope.wires = tuple(
-            {} if isinstance(item, Group) else self._wires(item, scope) for item in scope.items
+            [{} if isinstance(item, Group) else self._wires(item, scope) for item in scope.items]
         )
         scope.tracked = ((),) * len(scope.items)
         return scope
@@ -240,7 +251,7 @@ class _Compiler:
         successors = [
             [
                 local[edge.target]
-                for edge in self._out(node)
+                for edge in self._out[node]
                 if (edge.trigger or data_edges_bind)
                 and edge.target != head
                 and edge.target in local
@@ -251,7 +262,9 @@ class _Compiler:
         for component in strong_components(len(nodes), successors):
             first = component[0]
             looped = len(component) > 1 or first in successors[first]
-            items.append((sorted(nodes[number] for number in component), looped))
+            members = [nodes[number] for number in component]
+            members.sort()
+            items.append((members, looped))
         items.sort()
         item_of = {node: number for number, (members, _) in enumerate(items) for node in members}
         return items, item_of
@@ -271,7 +284,7 @@ class _Compiler:
             if node in starts
             or any(
                 edge.trigger and edge.source not in inside and edge.source in scope.item_of
-                for edge in self._into(node)
+                for edge in self._into[node]
             )
         )
         group = Group(
@@ -282,18 +295,18 @@ class _Compiler:
         )
         return group
 
-    def _quorum(self, node: int, voters: set[int], inside: set[int]) -> int:
+    def _quorum(self, node: int, voters: set[int], inside: Container[int]) -> int:
         """How many trigger edges must fire for the node to run."""
         if self.nodes[node].spec.join == "any":
             return 1
-        edges = self._into(node)
+        edges = self._into[node]
         votes = sum(e.trigger and e.source in voters and e.source not in inside for e in edges)
         return max(votes, 1)
 
     # Edges
 
     def _wires(self, node: int, scope: Scope) -> dict[int, Wire]:
-        return {edge.index: self._wire(edge, scope) for edge in self._out(node)}
+        return {edge.index: self._wire(edge, scope) for edge in self._out[node]}
 
     def _wire(self, edge: PlanEdge, scope: Scope) -> Wire:
         hops = 0
@@ -303,14 +316,25 @@ class _Compiler:
             hops += 1
         item = HEAD if edge.target == place.head else place.item_of.get(edge.target, HEAD)
         into_group = item != HEAD and isinstance(place.items[item], Group)
-        return Wire(edge.index, edge.target, edge.trigger, hops, item, into_group)
+        return Wire(
+            edge=edge.index,
+            target=edge.target,
+            trigger=edge.trigger,
+            hops=hops,
+            item=item,
+            into_group=into_group,
+            near=edge.trigger and not hops and not into_group,
+            touches=edge.touches,
+            carry=edge.carry,
+            marked=edge if edge.marks else None,
+        )
 
     def _find_exits(self, scope: Scope, contract: LoopSpec | None) -> None:
         inside = set(scope.nodes)
         exits = sorted(
             edge.index
             for node in scope.nodes
-            for edge in self._out(node)
+            for edge in self._out[node]
             if edge.trigger and edge.target not in inside
         )
         scope.exits = tuple(exits)
@@ -344,12 +368,6 @@ class _Compiler:
                 return True
             place = place.parent
         return False
-
-    def _out(self, node: int) -> Iterable[PlanEdge]:
-        return map(self.edges.__getitem__, self.nodes[node].out)
-
-    def _into(self, node: int) -> Iterable[PlanEdge]:
-        return map(self.edges.__getitem__, self.nodes[node].into)
 
     # Checks
 
@@ -452,31 +470,3 @@ def _entries(scope: Scope) -> list[tuple[Group, int]]:
     """The loops of a scope with their entries, the first one last."""
     groups = [item for item in scope.items if isinstance(item, Group)]
     return [(group, head) for group in reversed(groups) for head in reversed(group.entries)]
-
-
-def _order(
-    edges: list[PlanEdge], item_of: dict[int, int], size: int, roots: list[int]
-) -> tuple[list[PlanEdge], list[int]]:
-    """The edges that order items, and each item's level."""
-    ordering = [edge for edge in edges if edge.trigger]
-    order = TopologicalOrder(size, [(item_of[e.source], item_of[e.target]) for e in ordering])
-    for edge in edges:
-        if not edge.trigger and order.add(item_of[edge.source], item_of[edge.target]):
-            ordering.append(edge)
-    return ordering, order.levels(roots)
-
-
-def _waits(ordering: list[PlanEdge], item_of: dict[int, int], size: int) -> list[int]:
-    waits = [0] * size
-    for edge in ordering:
-        waits[item_of[edge.target]] += 1
-    return waits
-
-
-def _settles(
-    ordering: list[PlanEdge], item_of: dict[int, int], size: int
-) -> tuple[tuple[tuple[int, int], ...], ...]:
-    counts: list[Counter[int]] = [Counter() for _ in range(size)]
-    for edge in ordering:
-        counts[item_of[edge.source]][item_of[edge.target]] += 1
-    return tuple(tuple(counter.items()) for counter in counts)

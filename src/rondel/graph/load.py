@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import posixpath
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 from typing import Any
@@ -14,6 +12,7 @@ from typing import Any
 from rondel.errors import GraphError, Problem
 from rondel.graph import schema
 from rondel.graph.body import Body, Words
+from rondel.graph.collector import collector_held
 from rondel.graph.paths import Path, value_at
 from rondel.graph.positions import MAX_BYTES, Parsed, Positions, parse
 from rondel.graph.sentences import validate
@@ -55,7 +54,7 @@ def load(
     file = FilePath(path)
     text = _read(file)
     loader = _Loader(vocabulary, file.parent, environ, translate=translate)
-    with _no_collection():
+    with collector_held():
         return loader.text(text, str(file), file.name)
 
 
@@ -71,7 +70,7 @@ def loads(
     """The graph of a text; files it names are found from the directory, else beside `file`."""
     base = FilePath(file).parent if directory is None else FilePath(directory)
     loader = _Loader(vocabulary, base, environ, translate=translate)
-    with _no_collection():
+    with collector_held():
         return loader.text(text, file, FilePath(file).name)
 
 
@@ -85,20 +84,8 @@ def from_document(
 ) -> Loaded:
     """The graph of plain data; documents in `includes` stand for the files of those names."""
     loader = _Loader(vocabulary, FilePath(directory or ""), environ, includes)
-    with _no_collection():
+    with collector_held():
         return loader.document(document, None, "", "")
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Hold the garbage collector: loading makes much and drops little, so it would only search."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _read(file: FilePath) -> bytes:

@@ -8,7 +8,9 @@ acyclic, and it knows for each item what waits for it and where its edges lead.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from rondel.graph.spec import (
     DEFAULT_MAX_ROUNDS,
@@ -20,6 +22,9 @@ from rondel.graph.spec import (
     NodeSpec,
 )
 
+if TYPE_CHECKING:
+    from rondel.graph.links import Link
+
 HEAD = -1
 """Where an edge lands that leads back to its loop's head."""
 
@@ -27,8 +32,7 @@ CONTRACT_LABELS = ("goal", "limit")
 """Labels of the edges out of a loop that only its contract takes."""
 
 
-@dataclass(slots=True, eq=False)
-class PlanEdge:
+class PlanEdge(msgspec.Struct, eq=False):
     """An edge by number."""
 
     index: int
@@ -43,9 +47,13 @@ class PlanEdge:
     touches: bool
     """Whether a delivery leaves a trace in the target's context."""
 
+    @property
+    def marks(self) -> bool:
+        """Whether it does more than deliver."""
+        return self.keep or self.clear or self.clear_kept
 
-@dataclass(slots=True, eq=False)
-class PlanNode:
+
+class PlanNode(msgspec.Struct, eq=False):
     """A node by number; `id` is its public name, `name` its id in its own graph."""
 
     index: int
@@ -53,15 +61,14 @@ class PlanNode:
     name: str
     spec: NodeSpec
     window: int
-    out: list[int] = field(default_factory=list)
-    into: list[int] = field(default_factory=list)
+    out: list[int] = msgspec.field(default_factory=list)
+    into: list[int] = msgspec.field(default_factory=list)
     inner: Scope | None = None
     owner: int | None = None
     """The node whose inner graph this node is in."""
 
 
-@dataclass(slots=True, eq=False)
-class Wire:
+class Wire(msgspec.Struct, eq=False):
     """An edge as its source sees it in one scope: how many loops it leaves, where it lands."""
 
     edge: int
@@ -70,17 +77,22 @@ class Wire:
     hops: int
     item: int
     into_group: bool
+    near: bool
+    """Whether it triggers a node of its own scope, or the loop's head."""
+    touches: bool
+    carry: bool
+    marked: PlanEdge | None
+    """The edge, if it does more than deliver."""
 
 
-@dataclass(slots=True, eq=False)
-class Group:
+class Group(msgspec.Struct, eq=False):
     """A loop as an item of the scope around it; which scope it runs depends on its head."""
 
     nodes: tuple[int, ...]
     entries: tuple[int, ...]
     quorum: dict[int, int]
     compile: Callable[[int], Scope]
-    scopes: dict[int, Scope] = field(default_factory=dict)
+    scopes: dict[int, Scope] = msgspec.field(default_factory=dict)
 
     def scope(self, head: int) -> Scope:
         """The loop as entered at `head`, compiled once."""
@@ -90,8 +102,7 @@ class Group:
         return scope
 
 
-@dataclass(frozen=True, slots=True)
-class PlanGauge:
+class PlanGauge(msgspec.Struct, frozen=True):
     """Where a loop's value is: a path in the data of one node's messages, or of anyone's."""
 
     path: tuple[str, ...]
@@ -101,8 +112,7 @@ class PlanGauge:
 NO_CONTRACT = LoopSpec("")
 
 
-@dataclass(slots=True, eq=False)
-class Scope:
+class Scope(msgspec.Struct, eq=False):
     """A graph (`head` None) or a loop entered at `head`, as an acyclic set of items."""
 
     parent: Scope | None
@@ -135,10 +145,11 @@ class Scope:
     listens: bool = False
     """Whether this loop or one around it judges its rounds by all that was said in them."""
     last_level: int = 0
+    links: tuple[Link | None, ...] | None = None
+    """Per item, what follows straight on it; found when the scope is first entered."""
 
 
-@dataclass(slots=True, eq=False)
-class Plan:
+class Plan(msgspec.Struct, eq=False):
     """Everything about a graph's structure that running it needs."""
 
     spec: GraphSpec

@@ -8,8 +8,10 @@ granted.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol, runtime_checkable
+
+import msgspec
 
 
 class Way(Protocol):
@@ -29,8 +31,7 @@ Choice = Callable[[Sequence[Any]], Sequence[Any]]
 Alternatives = Callable[[Sequence[Any]], Sequence[Sequence[Any]]]
 
 
-@dataclass(frozen=True, slots=True)
-class Calls:
+class Calls(msgspec.Struct, frozen=True):
     """The most that one attempt of a step asks of language models; None is not bounded."""
 
     most: int | None = 0
@@ -43,8 +44,7 @@ class Calls:
 UNKNOWN_CALLS = Calls(None, None, None)
 
 
-@dataclass(frozen=True, slots=True)
-class Guard:
+class Guard(msgspec.Struct, frozen=True):
     """What a node does to the loop it is in once a limit is reached.
 
     `rounds` is the last round that the loop can have if the node runs in every round that leads
@@ -70,8 +70,7 @@ class Guard:
     """A key of its input's data that it would go by instead of the loop's rounds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Promise:
+class Promise(msgspec.Struct, frozen=True):
     """What every execution of a node keeps to; as it stands, it promises nothing."""
 
     routes: bool = True
@@ -101,8 +100,7 @@ QUIET = Promise(routes=False, emits=True, keys=NO_KEYS, free_text=False, calls=C
 """What a node promises that hands its input on and does nothing else."""
 
 
-@dataclass(frozen=True, slots=True)
-class EdgePromise:
+class EdgePromise(msgspec.Struct, frozen=True):
     """What an edge's process keeps to."""
 
     drops: bool = True
@@ -159,3 +157,14 @@ class Telling(Protocol):
     def holds_for(self, data: Mapping[str, Any], open_keys: frozenset[str]) -> bool | None:
         """Whether a message with this data passes; None if more than the data decides."""
         ...
+
+
+def keeps_to(thing: Any, protocol: Any) -> bool:
+    """Whether something has the methods of one of these protocols; asked once a type."""
+    kind: Any = type(thing)
+    return _has_methods(kind, protocol)
+
+
+@lru_cache
+def _has_methods(kind: Any, protocol: Any) -> bool:
+    return issubclass(kind, protocol)

@@ -1,8 +1,10 @@
-"""The document of a graph file, field by field: what is here works, anything else is an error."""
+"""The document of a graph file, field by field: what is here works, anything else is an error.
 
-from __future__ import annotations
+Its annotations are evaluated as they stand: as texts, pydantic would compile each one again on
+every start.
+"""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -100,7 +102,7 @@ VariableName = Annotated[str, AfterValidator(_variable_name)]
 class Part(BaseModel):
     """A mapping of the document; a key it does not know is an error."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
 
 class Condition(Part):
@@ -125,7 +127,7 @@ class Retry(Part):
     max_wait: Wait | None = Field(None, description="The longest wait; default 6s.")
 
     @model_validator(mode="after")
-    def _ordered(self) -> Retry:
+    def _ordered(self) -> Self:
         waits = self.as_spec()
         if waits.min_wait > waits.max_wait:
             message = "has a min_wait longer than its max_wait"
@@ -185,7 +187,7 @@ class Dynamic(Part):
     type: spec.DynamicMode = Field(
         description="map: a run of the target for each part; tree: for groups, down to one."
     )
-    split: Split = Field(Split(), description="How a message is split into parts.")
+    split: Split = Field(Split.model_construct(), description="How a message is split into parts.")
     config: DynamicConfig | None = Field(None, description="How many at once.")
 
 
@@ -196,7 +198,7 @@ class Edge(Part):
     target: str = Field(alias="to", description="The id of the node it enters.")
     label: str | None = Field(None, description="Free text; routers select by it.")
     condition: Annotated[Condition, BeforeValidator(_call)] = Field(
-        Condition(type="true"), description="Whether the edge fires for a message."
+        Condition.model_construct(type="true"), description="Whether the edge fires for a message."
     )
     trigger: bool = Field(True, description="False: carries data, never starts the target.")
     carry_data: bool = Field(True, description="Whether the message is delivered.")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+import msgspec
 
 DEFAULT_MAX_ROUNDS = 100
 DEFAULT_MAX_STEPS = 10_000
@@ -18,8 +19,7 @@ Join = Literal["any", "all"]
 OnError = Literal["fail", "continue"]
 
 
-@dataclass(frozen=True, slots=True)
-class Retry:
+class Retry(msgspec.Struct, frozen=True):
     """How often a failed attempt is made again, and how long to wait in between."""
 
     max_attempts: int = 1
@@ -27,8 +27,7 @@ class Retry:
     max_wait: float = 6.0
 
 
-@dataclass(frozen=True, slots=True)
-class NodeSpec:
+class NodeSpec(msgspec.Struct, frozen=True):
     """One node; `config` is the validated model of its type, `inner` the graph inside it."""
 
     id: str
@@ -46,8 +45,7 @@ class NodeSpec:
     line: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(msgspec.Struct, frozen=True):
     """A condition or an edge process: its type's name and config, or the ready-made thing."""
 
     type: str
@@ -58,8 +56,7 @@ class Call:
 ALWAYS = Call("true")
 
 
-@dataclass(frozen=True, slots=True)
-class DynamicSpec:
+class DynamicSpec(msgspec.Struct, frozen=True):
     """How an edge fans its target out: over the parts of a message, or in groups of them."""
 
     mode: DynamicMode
@@ -68,8 +65,7 @@ class DynamicSpec:
     group_size: int = 3
 
 
-@dataclass(frozen=True, slots=True)
-class EdgeSpec:
+class EdgeSpec(msgspec.Struct, frozen=True):
     """One edge; its place in `GraphSpec.edges` is its place in the file."""
 
     source: str
@@ -86,16 +82,14 @@ class EdgeSpec:
     line: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Gauge:
+class Gauge(msgspec.Struct, frozen=True):
     """Where a round's value is: a path in the data of a message, of any node or of one."""
 
     path: tuple[str, ...] = ("score",)
     node: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
+class Patience(msgspec.Struct, frozen=True):
     """How many rounds may pass without so much gain, and what follows."""
 
     rounds: int
@@ -103,16 +97,14 @@ class Patience:
     then: OnStagnation = "exit"
 
 
-@dataclass(frozen=True, slots=True)
-class Regression:
+class Regression(msgspec.Struct, frozen=True):
     """How far below the best a round may fall, and what follows."""
 
     drop: float
     action: OnRegression = "warn"
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(msgspec.Struct, frozen=True):
     """The most that may be spent; None is no bound."""
 
     tokens: int | None = None
@@ -125,8 +117,7 @@ class Budget:
         return (self.tokens, self.usd, self.wall_time) != (None, None, None)
 
 
-@dataclass(frozen=True, slots=True)
-class LoopSpec:
+class LoopSpec(msgspec.Struct, frozen=True):
     """The contract of the loop headed by `head`."""
 
     head: str
@@ -157,16 +148,14 @@ class LoopSpec:
         return self.max_rounds is not None or gives_up or turns_back or self.budget.bounds
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True):
     """Bounds on the whole run."""
 
     max_steps: int = DEFAULT_MAX_STEPS
     budget: Budget = Budget()
 
 
-@dataclass(frozen=True, slots=True)
-class BreakerSpec:
+class BreakerSpec(msgspec.Struct, frozen=True):
     """When the circuit breaker trips."""
 
     token_factor: float = 3.0
@@ -176,8 +165,7 @@ class BreakerSpec:
     timeout: float = 600.0
 
 
-@dataclass(frozen=True, slots=True)
-class MemorySpec:
+class MemorySpec(msgspec.Struct, frozen=True):
     """What a group's working memory takes and keeps; `promote` are ids of the graph's nodes."""
 
     size: int = 50
@@ -186,8 +174,7 @@ class MemorySpec:
     promote: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(msgspec.Struct, frozen=True):
     """The rules by which a graph runs that differ between systems; the defaults are our own."""
 
     by_level: bool = False
@@ -219,8 +206,7 @@ DIALECTS = {
 """The dialects that a graph file can name."""
 
 
-@dataclass(frozen=True, slots=True)
-class GraphSpec:
+class GraphSpec(msgspec.Struct, frozen=True):
     """Nodes and directed edges, cycles allowed."""
 
     id: str
@@ -229,7 +215,7 @@ class GraphSpec:
     start: tuple[str, ...]
     end: tuple[str, ...]
     description: str = ""
-    loops: Mapping[str, LoopSpec] = field(default_factory=dict)
+    loops: Mapping[str, LoopSpec] = msgspec.field(default_factory=dict)
     limits: Limits = Limits()
     breaker: BreakerSpec | None = BreakerSpec()
     """None: it is off."""

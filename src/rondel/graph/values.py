@@ -26,7 +26,7 @@ def number(value: Any) -> float | None:
 
 def value_of(data: dict[str, Any], text: str, path: tuple[str, ...]) -> float | None:
     """What is at the path in the data, else in JSON inside the text; a missing value is None."""
-    if data:
+    if path[0] in data or STRUCTURED in data:
         found = _found(data, path)
         if found is not None:
             return found

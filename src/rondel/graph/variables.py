@@ -19,6 +19,8 @@ REFERENCE = re.compile(r"\$\$\{|\$\{([^{}\n]*)(\}?)")
 DOTENV_LINE = re.compile(rf"\s*(?:export\s+)?({NAME_PATTERN})\s*=\s*(.*?)\s*", re.ASCII)
 ESCAPES = {"\\n": "\n", "\\t": "\t", '\\"': '"', "\\\\": "\\"}
 MAX_CHAIN = 100
+REPLACEABLE = (str, dict, list)
+ATOMS = frozenset({int, float, bool, type(None)})
 LITERAL = "write '$${' where '${' is meant as it stands"
 DEFINE = f"set it under 'vars:', in the environment or in .env; {LITERAL}"
 
@@ -115,7 +117,7 @@ class _Filler:
         """The container itself if nothing in it changed, else a changed copy."""
         path, copy = self.path, None
         for step, item in value.items() if isinstance(value, dict) else enumerate(value):
-            if "${" not in item if isinstance(item, str) else not isinstance(item, dict | list):
+            if "${" not in item if isinstance(item, str) else _is_plain(item):
                 continue
             path.append(step)
             new = self._walk(item)
@@ -214,6 +216,23 @@ class _Filler:
 
 class _TooDeepError(Exception):
     """The document nests too deep to be walked."""
+
+
+def _is_plain(value: Any, deep: int = 2) -> bool:
+    """Whether nothing can be replaced in a value; looked at so deep only, which is mostly enough.
+
+    What is deeper is walked with a memory of what was walked: aliases may repeat it very often.
+    """
+    kind = value.__class__
+    if kind is not dict and kind is not list:
+        return not isinstance(value, REPLACEABLE)
+    for item in value.values() if kind is dict else value:
+        if item.__class__ is str:
+            if "${" in item:
+                return False
+        elif item.__class__ not in ATOMS and not (deep and _is_plain(item, deep - 1)):
+            return False
+    return True
 
 
 def _references(text: Any) -> list[tuple[str, bool]]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from rondel.engine.registry import Registry
-from rondel.models import bridge, scripted, simulated
+from rondel.models.real import PROVIDERS
 
 
 def register(registry: Registry) -> None:
-    """Add every built-in provider."""
-    scripted.register(registry)
-    simulated.register(registry)
-    bridge.register(registry)
+    """Add every built-in provider; each file is imported when it is used."""
+    registry.later("provider", f"{__name__}.scripted", "scripted")
+    registry.later("provider", f"{__name__}.simulated", "simulated")
+    registry.later("provider", f"{__name__}.bridge", *(real.name for real in PROVIDERS))

@@ -15,7 +15,9 @@ from rondel.engine.protocols import Usage
 class ProviderConfig(BaseModel):
     """What every provider takes; its own options come on top."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, hide_input_in_errors=True, defer_build=True
+    )
 
     name: str = ""
     base_url: str | None = None

@@ -32,7 +32,9 @@ class Params(BaseModel):
     `timeout` is how long the model may be silent, before its first word and between any two.
     """
 
-    model_config = ConfigDict(extra="allow", frozen=True, hide_input_in_errors=True)
+    model_config = ConfigDict(
+        extra="allow", frozen=True, hide_input_in_errors=True, defer_build=True
+    )
 
     temperature: Annotated[Number, Field(ge=0)] | None = None
     top_p: Annotated[Number, Field(ge=0, le=1)] | None = None

@@ -37,7 +37,7 @@ Count = Annotated[int, Field(strict=True, ge=0)]
 class ScriptedUsage(BaseModel):
     """The tokens an answer claims to have taken."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     input_tokens: Count = 0
     output_tokens: Count = 0
@@ -46,7 +46,7 @@ class ScriptedUsage(BaseModel):
 class ScriptedCall(BaseModel):
     """A tool that an answer calls."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     name: str = Field(min_length=1)
     arguments: dict[str, Any] = {}
@@ -55,7 +55,7 @@ class ScriptedCall(BaseModel):
 class ScriptedAnswer(BaseModel):
     """One answer: what it says, what it calls, how long it takes, in what pieces, how it fails."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     content: str = ""
     data: dict[str, Any] = {}
@@ -90,7 +90,7 @@ Entry = Annotated[
 class Rule(BaseModel):
     """An answer and the expression, over round, node, input and data, that asks for it."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     when: str
     answer: Entry

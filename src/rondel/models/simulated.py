@@ -31,7 +31,7 @@ class ScoreConfig(BaseModel):
     By `step`, up or down, until it stalls; up and down by `swing` every `period` calls; one drop.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     start: Number = 60
     step: Number = 10

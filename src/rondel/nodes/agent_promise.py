@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from rondel.graph.promises import Calls, Promise, Promising
 from rondel.models.model import ProviderConfig

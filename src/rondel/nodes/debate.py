@@ -52,7 +52,7 @@ Statement = dict[str, Any]
 class ConsensusConfig(BaseModel):
     """How consensus is told: by a phrase, by a judge, or by verdicts that do not change."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     mode: Literal["keyword", "judge", "stable"] = "keyword"
     phrases: Annotated[list[Annotated[str, Field(pattern=r"\w")]], Field(min_length=1)] = PHRASES
@@ -80,7 +80,7 @@ class DebateConfig(BaseModel):
     It is used through `config_for(registry)`, which knows the providers.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     agents: dict[AgentName, AgentConfig] = Field(
         min_length=1, description="The debaters: a name, and the config of an agent."

@@ -54,7 +54,7 @@ class FactCheckConfig(BaseModel):
     It is used through `config_for(registry)`, which knows the providers.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     agent: AgentConfig = Field(description="The checker: the config of an agent.")
     tools: list[Entry] = Field([], description="What it may use besides its own tools.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
@@ -57,24 +56,17 @@ class FunctionProcessor:
 
     async def process(self, ctx: Context) -> Outcome:
         if self._blocking:
-            return await self._settled(await asyncio.to_thread(self._function, ctx), ctx)
-        return await self._settled(self._function(ctx), ctx)
+            from asyncio import to_thread
 
-    def process_now(self, ctx: Context) -> Outcome | Awaitable[Outcome]:
-        """Call a plain function in place; what has to be awaited is handed on."""
-        if self._blocking:
-            return self.process(ctx)
-        result = self._function(ctx)
-        if type(result) is str:
-            return Emit((Message(result),))
-        if type(result) is dict:
-            return Emit((Message("", result.copy()),))
+            result = await to_thread(self._function, ctx)
+        else:
+            result = self._function(ctx)
         if inspect.isawaitable(result):
-            return self._settled(result, ctx)
+            result = await result
         return self._outcome(result, ctx)
 
-    async def _settled(self, result: Any, ctx: Context) -> Outcome:
-        return self._outcome(await result if inspect.isawaitable(result) else result, ctx)
+    async def _settled(self, result: Awaitable[Any], ctx: Context) -> Outcome:
+        return self._outcome(await result, ctx)
 
     def _outcome(self, result: Any, ctx: Context) -> Outcome:
         match result:
@@ -103,12 +95,38 @@ class FunctionProcessor:
         )
 
 
+class PlainFunctionProcessor(FunctionProcessor):
+    """Calls a function that need not wait."""
+
+    __slots__ = ()
+
+    def process_now(self, ctx: Context) -> Outcome | Awaitable[Outcome]:
+        """Call the function in place; should its result have to be awaited, that is handed on."""
+        result = self._function(ctx)
+        if result.__class__ is str:
+            return Emit((Message(result),))
+        if result.__class__ is dict:
+            return Emit((Message("", result.copy()),))
+        if inspect.isawaitable(result):
+            return self._settled(result, ctx)
+        return self._outcome(result, ctx)
+
+
+def function_processor(
+    function: Callable[[Context], Any], *, blocking: bool = False
+) -> FunctionProcessor:
+    """A node that calls the function."""
+    if blocking or inspect.iscoroutinefunction(function):
+        return FunctionProcessor(function, blocking)
+    return PlainFunctionProcessor(function)
+
+
 def register(registry: Registry) -> None:
     """Add `function`."""
     registry.node(
         "function",
         config_for(registry, FunctionNodeConfig),
-        lambda config, registry: FunctionProcessor(
-            registry.function_named(config.name), config.blocking
+        lambda config, registry: function_processor(
+            registry.function_named(config.name), blocking=config.blocking
         ),
     )

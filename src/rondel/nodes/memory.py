@@ -16,9 +16,9 @@ from rondel.guards.memory import attempt
 from rondel.journal.store import MemoryEntry
 from rondel.journal.working_memory import WorkingMemory
 from rondel.nodes.loop import rfc3339
+from rondel.nodes.recollection import HISTORY
 
 MEMORY = "memory"
-HISTORY = "history_context"
 
 
 class MemoryConfig(BaseModel):

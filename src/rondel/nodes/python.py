@@ -33,7 +33,7 @@ from rondel.graph.sizes import Size, size_text
 PYTHON = "python"
 RUNNER = Path(__file__).with_name("python_runner.py")
 
-PATIENCE = 0.5
+PATIENCE = 5.0
 """Seconds that the runner has to clear up when the step is over or cancelled."""
 
 GRACE = 5.0

@@ -8,7 +8,9 @@ from typing import Any
 import msgspec
 
 from rondel.engine.message import Message
-from rondel.nodes.memory import HISTORY
+
+HISTORY = "history_context"
+"""The key of the data in which a `memory` node hands on what is remembered."""
 
 HEADING = "What is remembered:"
 

@@ -46,7 +46,7 @@ Execution = dict[str, Any]
 class FunctionEntry(BaseModel):
     """A registered Python function."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     function: str
     timeout: Duration = TIMEOUT
@@ -55,7 +55,7 @@ class FunctionEntry(BaseModel):
 class ServerEntry(BaseModel):
     """The tools of an MCP server, or those of them that are allowed."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     mcp: ServerConfig
     allow: Annotated[list[str], Field(min_length=1)] | None = None

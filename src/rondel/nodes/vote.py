@@ -51,7 +51,7 @@ class VoteConfig(BaseModel):
     It is used through `config_for(registry)`, which knows the providers.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     agents: dict[AgentName, AgentConfig] = Field(
         min_length=1, description="The voters: a name, and the config of an agent."

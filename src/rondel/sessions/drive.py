@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from math import inf
 from threading import get_ident
 from typing import Any, NamedTuple
 from weakref import WeakSet
@@ -83,11 +82,10 @@ class Drive:
         self._store = store
         self._bell = bell
         self._watchers = watchers
-        self._letter: int | None = None
-        """The letter that the next tick answers."""
+        self._answering: tuple[ticks.AnyTick, int] | None = None
+        """A tick that a letter asked for, and the letter: both are written at once."""
         self._guard = guard
-        self.core, self.length = fold(store, id, binding.plan, guard)
-        self._next_snapshot: float = self.length + (SNAPSHOT_EVERY if snapshots else inf)
+        self.core, length = fold(store, id, binding.plan, guard)
         row = store.session(id)
         self._status = row.status if row is not None else ""
         self.was_stale = self._status != self.core.status
@@ -102,7 +100,16 @@ class Drive:
             AsyncioHost(),
             guard,
         )
+        self._runner.length = length
+        self._append = store.writer(id)
+        if snapshots:
+            self._runner.next_look = length + SNAPSHOT_EVERY
         self._applied()
+
+    @property
+    def length(self) -> int:
+        """How many ticks the session has."""
+        return self._runner.length
 
     @property
     def driving(self) -> bool:
@@ -125,12 +132,21 @@ class Drive:
     async def read_letters(self) -> None:
         """Carry out what other processes asked for; what is out of place is dropped."""
         for letter in self._store.letters(self.id):
-            self._letter = letter.number
             with suppress(RondelError):
-                await self.control(from_letter(letter.control))
-            if self._letter is not None:  # it led to no tick
-                self._letter = None
+                await self._carry_out(letter.number, from_letter(letter.control))
+            if self._answering is None:  # it led to no tick
                 self._store.discard(self.id, letter.number)
+            self._answering = None
+
+    async def _carry_out(self, letter: int, control: AnyControl) -> None:
+        def tick(now: float) -> ticks.AnyTick | None:
+            self._answering = None
+            asked = control.tick(self.id, self.core, now)
+            if asked is not None:
+                self._answering = asked, letter
+            return asked
+
+        await self._runner.control(tick)
 
     def when_idle(self, call: Callable[[], None]) -> None:
         """Call when nothing is under way here any more."""
@@ -147,19 +163,23 @@ class Drive:
     # Inside
 
     def _record(self, tick: ticks.AnyTick) -> tuple[ticks.AnyTick, Durable]:
-        letter, self._letter = self._letter, None
         try:
-            durable = self._store.append(self.id, tick, letter=letter)
+            durable = self._append(tick) if self._answering is None else self._answer(tick)
         except Unstorable as error:
             if not isinstance(tick, ticks.Finished | ticks.Suspended):
                 raise
             tick = ticks.Failed(tick.at, tick.step, str(error), "unstorable", list(tick.usage))
-            durable = self._store.append(self.id, tick, letter=letter)
-        self.length += 1
-        if durable is None:
+            durable = self._append(tick)
+        if durable is not None:
+            return tick, self._told(durable)
+        if self._bell.waiting:
             self._bell.ring()
-            return tick, None
-        return tick, self._told(durable)
+        return tick, None
+
+    def _answer(self, tick: ticks.AnyTick) -> Durable:
+        """Record a tick while a letter is carried out; with the one it asked for, it is gone."""
+        asked, letter = self._answering or (None, None)
+        return self._store.append(self.id, tick, letter=letter if asked is tick else None)
 
     async def _told(self, durable: Awaitable[None]) -> None:
         """Those who watch read what is durable, so they hear of it then."""
@@ -171,11 +191,11 @@ class Drive:
         if core.status != self._status:
             self._status = core.status
             self._store.set_status(self.id, core.status, core.reason)
-        if self.length >= self._next_snapshot:
+        if self.length >= self._runner.next_look:
             blob = dump(core, self._guard and self._guard.dump())
             self._store.save_snapshot(self.id, self.length, blob, keep=2)
             pause = max(SNAPSHOT_EVERY, len(blob) // SNAPSHOT_BYTES_PER_TICK)
-            self._next_snapshot = self.length + pause
+            self._runner.next_look = self.length + pause
 
     def _live(self, step: Step, event: str, data: dict[str, Any]) -> None:
         if not self._watchers:

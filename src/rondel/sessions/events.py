@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -40,7 +41,13 @@ class Event(msgspec.Struct, frozen=True):
 
 def timestamp(seconds: float) -> str:
     """RFC 3339, in UTC."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds")[:-6] + "Z"
+    second, micro = divmod(round(seconds * 1e6), 1_000_000)
+    return f"{_second(second)}.{micro:06}Z"
+
+
+@lru_cache(maxsize=64)
+def _second(second: int) -> str:
+    return datetime.fromtimestamp(second, UTC).isoformat()[:-6]
 
 
 def message_face(message: Any) -> dict[str, Any]:
@@ -92,8 +99,11 @@ class Narrator:
         self.core.apply(tick)
         self._at = timestamp(tick.at)
         told: list[Event] = []
+        tellers = self._tellers
         for effect in self._effects:
-            told.extend(self._tellers[type(effect)](self, effect))
+            told += tellers[effect.__class__](self, effect)
+        if tick.__class__ is ticks.Finished:
+            return told
         if isinstance(tick, ticks.Locked):
             told.append(self._event("circuit_breaker:tripped", _lock_face(tick)))
         elif isinstance(tick, ticks.Unlocked):
@@ -122,8 +132,8 @@ class Narrator:
             data["message"] = self.core.message
         yield self._event("session_state_change", data)
 
-    def _step_started(self, effect: fx.StepStarted) -> Iterator[Event]:
-        yield self._node_state(effect, "running")
+    def _step_started(self, effect: fx.StepStarted) -> Iterable[Event]:
+        return (self._node_state(effect, "running"),)
 
     def _node_state(
         self,
@@ -131,16 +141,23 @@ class Narrator:
         status: str,
         more: dict[str, Any] | None = None,
     ) -> Event:
-        data = {**(more or {}), "status": status}
-        return self._of_step(effect, "node_state_change", data)
+        data = {**more, "status": status} if more else {"status": status}
+        return self._event("node_state_change", data, effect.step.node.id, effect.address)
 
     def _of_step(
         self, effect: fx.StepStarted | fx.StepTicked, name: str, data: dict[str, Any]
     ) -> Event:
         return self._event(name, data, effect.step.node.id, effect.address)
 
-    def _step_ticked(self, effect: fx.StepTicked) -> Iterator[Event]:
+    def _step_ticked(self, effect: fx.StepTicked) -> Iterable[Event]:
         tick = effect.tick
+        if tick.__class__ is not ticks.Finished or tick.usage or tick.retried or self.debug:
+            return self._step_told(effect, tick)
+        if tick.entropy is not None:
+            self._note_entropy(effect.step, tick.entropy)
+        return (self._node_state(effect, "completed", tick.report),)
+
+    def _step_told(self, effect: fx.StepTicked, tick: Any) -> Iterator[Event]:
         for error in getattr(tick, "retried", ()):
             yield self._of_step(effect, "error", {"error": error, "kind": "retry"})
         for usage in getattr(tick, "usage", ()):
@@ -167,8 +184,7 @@ class Narrator:
 
     def _finished(self, effect: fx.StepTicked, tick: ticks.Finished) -> Iterator[Event]:
         if tick.entropy is not None:
-            for tally in self._tallies_around(effect.step):
-                tally.entropies.append(tick.entropy)
+            self._note_entropy(effect.step, tick.entropy)
         yield self._node_state(effect, "completed", tick.report)
         if self.debug:
             for edge in tick.fired:
@@ -176,6 +192,10 @@ class Narrator:
                 face = {"from": spec.source, "to": spec.target}
                 node, address = effect.step.node.id, effect.address
                 yield Event(None, "edge_fired", self._at, self.session, node, address, face)
+
+    def _note_entropy(self, step: Step, entropy: float) -> None:
+        for tally in self._tallies_around(step):
+            tally.entropies.append(entropy)
 
     def _spent(self, effect: fx.StepTicked, usage: Usage) -> Event:
         for tally in self._tallies_around(effect.step):
@@ -249,7 +269,7 @@ class Narrator:
         end = effect.end
         yield self._event("loop:exited", loop_face(end), end.loop, end.address)
 
-    _tellers: dict[type, Callable[[Any, Any], Iterator[Event]]] = {
+    _tellers: dict[type, Callable[[Any, Any], Iterable[Event]]] = {
         fx.StatusChanged: _status,
         fx.StepStarted: _step_started,
         fx.StepTicked: _step_ticked,

@@ -5,24 +5,28 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar, overload
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from msgspec.structs import replace
 from pydantic import BaseModel, ValidationError
 
 from rondel.conditions.function import FunctionCondition
-from rondel.engine.binding import Binding
 from rondel.engine.protocols import Middleware, Processor
 from rondel.engine.registry import Registry
 from rondel.errors import CallError, GraphError, Problem
+from rondel.graph.collector import collector_held
 from rondel.graph.compile import compile_graph
 from rondel.graph.load import Loaded, Translate, from_document, load, loads
 from rondel.graph.plan import Plan
 from rondel.graph.secrets import Values, seal, unseal
 from rondel.graph.spec import EdgeSpec, GraphSpec, NodeSpec
 from rondel.graph.vocabulary import Vocabulary
-from rondel.nodes.function import FunctionProcessor
+from rondel.nodes.function import function_processor
 from rondel.sessions.registry import default_registry
+
+if TYPE_CHECKING:
+    from rondel.engine.binding import Binding
 
 FUNCTION = "function"
 
@@ -91,7 +95,8 @@ class Graph:
         `compat` names the system whose format it is in: chatdev or council.
         """
         known = registry or default_registry()
-        return cls._from_loaded(load(path, known, translate=_translate(compat)), known)
+        with collector_held():
+            return cls._from_loaded(load(path, known, translate=_translate(compat)), known)
 
     @classmethod
     def loads(
@@ -104,7 +109,8 @@ class Graph:
     ) -> Graph:
         """The graph of a YAML or JSON text."""
         known = registry or default_registry()
-        return cls._from_loaded(loads(text, known, file, translate=_translate(compat)), known)
+        with collector_held():
+            return cls._from_loaded(loads(text, known, file, translate=_translate(compat)), known)
 
     @classmethod
     def from_document(
@@ -120,7 +126,9 @@ class Graph:
         Files it names are in `directory`, or have been read already into `includes`.
         """
         known = registry or default_registry()
-        return cls._from_loaded(from_document(document, known, directory, includes=includes), known)
+        with collector_held():
+            loaded = from_document(document, known, directory, includes=includes)
+            return cls._from_loaded(loaded, known)
 
     @classmethod
     def outline(
@@ -167,7 +175,7 @@ class Graph:
 
         def decorate(decorated: Function) -> Function:
             name = id or decorated.__name__
-            processor = FunctionProcessor(decorated, blocking)
+            processor = function_processor(decorated, blocking=blocking)
             self.add(name, processor, **fields)
             return decorated
 
@@ -314,13 +322,16 @@ class Graph:
     def plan(self) -> Plan:
         """The compiled graph; compiled once."""
         if self._plan is None:
-            self._plan = compile_graph(self.spec)
+            with collector_held():
+                self._plan = compile_graph(self.spec)
         return self._plan
 
     def bind(
         self, registry: Registry | None = None, middleware: tuple[Middleware, ...] = ()
     ) -> Binding:
         """The compiled graph with its working parts, as a registry has them."""
+        from rondel.engine.binding import Binding
+
         return Binding(self.plan(), registry or self._registry, middleware)
 
     # Inside

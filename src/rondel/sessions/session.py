@@ -69,6 +69,9 @@ class Session:
         self._plan: Plan | None = None
         self._drive: Drive | None = None
         self._bell = Bell()
+        """Rings at every tick, for those who watch."""
+        self._turns = Bell()
+        """Rings when the session comes to rest or goes on, for those who wait for that."""
         self._watchers: WeakSet[Watcher] = WeakSet()
         self._closed = False
         self._controls = 0
@@ -128,14 +131,14 @@ class Session:
         self._engine.watch()
         while self.status not in ENDED:
             self._check_alive()
-            await self._bell.wait()
+            await self._turns.wait()
         return self.snapshot()
 
     async def settled(self) -> Result:
         """Wait until the session is over or needs somebody outside to go on."""
         while self._drive is not None:
             self._check_alive()
-            await self._bell.wait()
+            await self._turns.wait()
         if not self._is_over:
             self._check_alive()
         return self.snapshot()
@@ -300,7 +303,7 @@ class Session:
             drive = self._drive
             await drive.read_letters()
             self._keep_driving(drive)
-        self._bell.ring()
+        self._ring()
 
     async def close(self) -> None:
         """Let go of the session; it is not over, only nobody drives it here any more."""
@@ -314,7 +317,7 @@ class Session:
             await drive.close()
             self._resting = replace(Rest.of(self.id, drive.core), length=drive.length)
             self._engine.let_go(self)
-        self._bell.ring()
+        self._ring()
 
     def _open(self) -> Drive:
         if self._drive is None:
@@ -340,7 +343,7 @@ class Session:
 
     def _keep_driving(self, drive: Drive) -> None:
         drive.when_idle(lambda: self._park(drive))
-        self._bell.ring()
+        self._ring()
 
     def mind_deadline(self, core: Core) -> None:
         """Be there when the first open question expires."""
@@ -380,7 +383,7 @@ class Session:
             self._drive = None
             self._engine.let_go(self)
             self.mind_deadline(drive.core)
-        self._bell.ring()
+        self._ring()
 
     def _rest(self) -> Rest:
         """What a glance at the session shows: live, as it was when it came to rest, or folded."""
@@ -398,6 +401,10 @@ class Session:
     def _is_over(self) -> bool:
         """Whether it came to rest here for good: nothing more can be learnt of it."""
         return self._resting is not None and self._resting.result.status in ENDED
+
+    def _ring(self) -> None:
+        self._turns.ring()
+        self._bell.ring()
 
     def _check_alive(self) -> None:
         if self._closed:

@@ -23,15 +23,15 @@ BATCH = 256
 class Bell:
     """Wakes everyone who waits for news of a session."""
 
-    __slots__ = ("_waiting",)
+    __slots__ = ("waiting",)
 
     def __init__(self) -> None:
-        self._waiting: list[asyncio.Future[None]] = []
+        self.waiting: list[asyncio.Future[None]] = []
 
     def ring(self) -> None:
         """There is news."""
-        if self._waiting:
-            waiting, self._waiting = self._waiting, []
+        if self.waiting:
+            waiting, self.waiting = self.waiting, []
             for future in waiting:
                 if not future.done():
                     future.set_result(None)
@@ -39,7 +39,7 @@ class Bell:
     async def wait(self) -> None:
         """Return at the next ring."""
         future = asyncio.get_running_loop().create_future()
-        self._waiting.append(future)
+        self.waiting.append(future)
         await future
 
 
@@ -84,12 +84,15 @@ class Watcher:
                 await self._bell.wait()
 
     def _told(self, tick: AnyTick) -> list[Event]:
-        live = self._heard()
+        live = self._heard() if self._live else []
         self._position += 1
+        before = self._narrator.seq
         told = self._narrator.tell(tick)
         if self._narrator.seq <= self._after:
             return live
-        return live + [e for e in told if e.seq is None or e.seq > self._after]
+        if before < self._after:
+            told = [e for e in told if e.seq is None or e.seq > self._after]
+        return live + told if live else told
 
     def _heard(self) -> list[Event]:
         heard = []

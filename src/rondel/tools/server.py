@@ -42,7 +42,9 @@ Command = Annotated[
 class ServerConfig(BaseModel):
     """How a server is reached; its environment and headers do not show."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, hide_input_in_errors=True, defer_build=True
+    )
 
     command: Command | None = None
     args: list[str] = []

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rondel import Context, Engine, Graph
-from rondel.engine.host import AsyncioHost
+from tests.clock import Clock
 from tests.unit.engine.refining import end_of, reason, tokens, with_breaker
 from tests.unit.sessions.playing import limited, play, playing, until
 
@@ -210,7 +210,7 @@ def test_a_call_that_fails_gives_its_reservation_back() -> None:
         assert isinstance(first, ValueError)
         return str(second)
 
-    played = play(relay(("work", work), max_rounds=1, budget={"tokens": 100}), seconds=5)
+    played = play(relay(("work", work), max_rounds=1, budget={"tokens": 100}))
     assert played.result.output == "answered"
 
 
@@ -225,7 +225,7 @@ def test_an_attempt_that_fails_gives_its_reservation_back() -> None:
     graph = relay(("work", work), max_rounds=1, budget={"tokens": 100})
     retry = {"max_attempts": 2, "min_wait": "1ms", "max_wait": "1ms"}
     graph.document["graph"]["nodes"][0]["retry"] = retry
-    assert play(graph, seconds=5).result.output == "answered"
+    assert play(graph).result.output == "answered"
 
 
 def test_a_refusal_in_a_task_group_is_a_refusal() -> None:
@@ -404,23 +404,6 @@ def test_calls_in_a_subgraph_are_the_loops_calls() -> None:
 
 
 # Time
-
-
-class Clock:
-    """A clock that only moves when it is told to."""
-
-    def __init__(self) -> None:
-        self.time = 1_000_000.0
-
-    def __call__(self) -> float:
-        return self.time
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    monkeypatch.setattr(AsyncioHost, "now", staticmethod(clock))
-    return clock
 
 
 def taking(clock: Clock, seconds: float) -> Work:

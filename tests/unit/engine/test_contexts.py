@@ -280,7 +280,7 @@ def test_the_data_of_a_long_context_costs_the_same_in_every_round() -> None:
     """`islice(retained, merged, length)` walks over all that is merged already."""
     retained = Looked()
     transcript = Transcript(-1)
-    transcript.replace(retained)
+    transcript.replace(retained, keeps=False)
     for number in range(1000):
         retained.append(Message(data={"n": number}))
         assert transcript.data(View(retained, len(retained))) == {"n": number}

@@ -40,7 +40,7 @@ class Flaky:
 
 
 async def sleeps(inp: Context) -> str:
-    await asyncio.sleep(30)
+    await asyncio.sleep(600)
     return "awake"
 
 
@@ -59,7 +59,7 @@ def test_a_timeout_cancels_the_step_so_that_its_cleanup_runs() -> None:
 
     async def tidy(inp: Context) -> None:
         try:
-            await asyncio.sleep(30)
+            await asyncio.sleep(600)
         finally:
             cleaned.append(inp.address)
 
@@ -72,10 +72,10 @@ def test_a_timeout_is_per_attempt_and_a_retry_may_succeed() -> None:
 
     async def slow_at_first(inp: Context) -> str:
         calls.append(inp.attempt)
-        await asyncio.sleep(0 if len(calls) == 3 else 30)
+        await asyncio.sleep(0 if len(calls) == 3 else 600)
         return "made it"
 
-    played = play(alone(slow_at_first, timeout="20ms", retry=QUICK))
+    played = play(alone(slow_at_first, timeout="500ms", retry=QUICK))
     assert played.result.output == "made it"
     assert calls == [1, 2, 3]
     assert [e.data["kind"] for e in played.of("error")] == ["retry", "retry"]
@@ -130,7 +130,6 @@ def test_the_waits_between_attempts_double_up_to_the_longest() -> None:
     waits = [later - sooner for sooner, later in zip(flaky.times, flaky.times[1:], strict=False)]
     for wait, least in zip(waits, [0.02, 0.04, 0.05], strict=True):
         assert wait >= least * 0.95
-    assert sum(waits) < 5
 
 
 def test_the_last_error_is_the_one_reported() -> None:
@@ -187,7 +186,7 @@ def test_stopping_ends_the_wait_for_the_next_attempt() -> None:
             result = await session.settled()
         assert (result.status, flaky.calls) == ("cancelled", 1)
 
-    limited(main(), 5)
+    limited(main())
 
 
 # Errors
@@ -239,7 +238,7 @@ def test_a_failing_branch_cancels_the_others() -> None:
 
     async def long(inp: Context) -> None:
         try:
-            await asyncio.sleep(30)
+            await asyncio.sleep(600)
         finally:
             cleaned.append("long")
 
@@ -252,7 +251,7 @@ def test_a_failing_branch_cancels_the_others() -> None:
     graph.node(id="fails")(fails)
     graph.edge("s", "long")
     graph.edge("s", "fails")
-    assert play(graph, seconds=5).result.message == "fails: ValueError: stop all"
+    assert play(graph).result.message == "fails: ValueError: stop all"
     assert cleaned == ["long"]
 
 
@@ -444,7 +443,7 @@ def test_an_interrupt_inside_a_node_ends_the_program_and_does_not_hang(
 
     async def long(inp: Context) -> None:
         try:
-            await asyncio.sleep(30)
+            await asyncio.sleep(600)
         finally:
             cleaned.append("long")
 
@@ -458,7 +457,7 @@ def test_an_interrupt_inside_a_node_ends_the_program_and_does_not_hang(
         graph.node(id="long")(long)
         graph.edge("s", "long")
     with pytest.raises(error):
-        play(graph, seconds=5)
+        play(graph)
     assert cleaned in ([], ["long"])
 
 
@@ -470,7 +469,7 @@ def test_a_base_exception_in_place_reaches_whoever_waits() -> None:
         raise Odd("very")
 
     with pytest.raises(Odd):
-        play(alone(odd), seconds=5)
+        play(alone(odd))
 
 
 class Odd(BaseException):
@@ -494,7 +493,7 @@ async def awaits_what_is_cancelled(inp: Context) -> None:
 
 @pytest.mark.parametrize("graph", [alone, beside])
 def test_a_node_that_is_cancelled_from_within_fails_its_step_and_does_not_hang(graph: Any) -> None:
-    result = play(graph(awaits_what_is_cancelled), seconds=3).result
+    result = play(graph(awaits_what_is_cancelled)).result
     assert (result.status, result.reason) == ("failed", "step_failed")
     assert "CancelledError" in result.message
 
@@ -504,7 +503,7 @@ def test_a_base_exception_in_a_parallel_branch_reaches_whoever_waits() -> None:
         raise Odd
 
     with pytest.raises(Odd):
-        play(beside(odd), seconds=3)
+        play(beside(odd))
 
 
 def test_an_emit_of_what_is_no_message_says_what_is_wrong() -> None:

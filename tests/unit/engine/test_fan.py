@@ -143,7 +143,7 @@ graph:
             assert (result.usage.model_calls, result.usage.tokens) == (3, 21)
             assert len(session.ledger()) == 3
 
-    limited(main(), 30)
+    limited(main())
 
 
 def test_a_failed_run_is_tried_again_alone() -> None:
@@ -187,7 +187,7 @@ def test_runs_that_are_done_are_not_done_again_after_a_crash(tmp_path: Path) -> 
             assert (result.output, result.usage.model_calls) == ("a|b|c", 3)
         assert sorted(done) == ["a", "b", "c"]
 
-    limited(main(), 30)
+    limited(main())
 
 
 @pytest.mark.parametrize(

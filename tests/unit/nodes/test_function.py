@@ -9,7 +9,7 @@ import pytest
 from rondel.engine.message import Message
 from rondel.engine.protocols import Emit, Nothing, Question, Suspend
 from rondel.errors import CallError, StepFailed
-from rondel.nodes.function import NOTHING, FunctionProcessor
+from rondel.nodes.function import NOTHING, FunctionProcessor, function_processor
 from tests.unit.nodes.context import FakeContext, of_text
 from tests.unit.nodes.running import problems, registry_with, step
 
@@ -19,7 +19,7 @@ class Colour(StrEnum):
 
 
 def returning(result: Any) -> FunctionProcessor:
-    return FunctionProcessor(lambda inp: result)
+    return function_processor(lambda inp: result)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_what_a_function_returns_becomes_messages(result: Any, messages: list[Me
     async def later(inp: Any) -> Any:
         return result
 
-    for processor in (returning(result), FunctionProcessor(later)):
+    for processor in (returning(result), function_processor(later)):
         outcome = step(processor, FakeContext())
         assert isinstance(outcome, Emit)
         assert list(outcome.messages) == messages
@@ -61,7 +61,7 @@ def test_an_outcome_stays_as_it_is(outcome: Any) -> None:
 
 
 def test_the_function_sees_the_context() -> None:
-    processor = FunctionProcessor(lambda inp: f"{inp.round}: {inp.text}")
+    processor = function_processor(lambda inp: f"{inp.round}: {inp.text}")
     assert step(processor, of_text("draft", round=2)) == Emit((Message("2: draft"),))
 
 
@@ -72,7 +72,7 @@ def test_a_dict_that_is_changed_later_does_not_change_the_message() -> None:
         count["n"] += 1
         return count
 
-    processor = FunctionProcessor(counting)
+    processor = function_processor(counting)
     first = step(processor, FakeContext())
     step(processor, FakeContext())
     assert first == Emit((Message("", {"n": 1}),))
@@ -83,8 +83,8 @@ def test_a_plain_function_runs_in_place_and_a_blocking_one_in_a_thread() -> None
         return str(threading.get_ident())
 
     here = str(threading.get_ident())
-    assert step(FunctionProcessor(where), FakeContext()) == Emit((Message(here),))
-    assert step(FunctionProcessor(where, blocking=True), FakeContext()) != Emit((Message(here),))
+    assert step(function_processor(where), FakeContext()) == Emit((Message(here),))
+    assert step(function_processor(where, blocking=True), FakeContext()) != Emit((Message(here),))
 
 
 def test_an_async_function_needs_no_thread() -> None:
@@ -92,7 +92,7 @@ def test_an_async_function_needs_no_thread() -> None:
         return ""
 
     with pytest.raises(CallError, match="'later' is async and needs no thread"):
-        FunctionProcessor(later, blocking=True)
+        function_processor(later, blocking=True)
 
 
 @pytest.mark.parametrize(("result", "type"), [(3, "int"), ([1.5], "float"), ([NOTHING], "Nothing")])
@@ -105,7 +105,7 @@ def test_anything_else_is_refused_by_node_and_type(result: Any, type: str) -> No
 
 def test_what_the_function_raises_comes_through() -> None:
     with pytest.raises(ZeroDivisionError):
-        step(FunctionProcessor(lambda inp: 1 / 0), FakeContext())
+        step(function_processor(lambda inp: 1 / 0), FakeContext())
 
 
 def test_a_graph_file_may_name_a_registered_function() -> None:
