@@ -1,10 +1,17 @@
-"""No test touches the user's own sessions."""
+"""No test touches the user's own sessions, and none fails because a machine is slow."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+from rondel.engine.host import AsyncioHost
+from tests.clock import Clock
+
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 
 @pytest.fixture(autouse=True)
@@ -13,3 +20,11 @@ def _own_database(
 ) -> None:
     folder: Path = tmp_path_factory.mktemp("rondel")
     monkeypatch.setenv("RONDEL_DB", str(folder / "rondel.db"))
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The clock of all sessions of the test."""
+    clock = Clock()
+    monkeypatch.setattr(AsyncioHost, "now", staticmethod(clock))
+    return clock

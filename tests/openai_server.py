@@ -56,6 +56,7 @@ class Seen:
     """Set when the client closes the connection before it has the whole answer."""
 
 
+DONE = "[DONE]"
 Script = str | Reply | Callable[[Seen], "str | Reply"]
 
 
@@ -66,8 +67,8 @@ class OpenAIServer:
         self._replies = replies or ("Hello.",)
         self._played = 0
         self.seen: list[Seen] = []
-        self.inside = 0
         self.most_inside = 0
+        self._inside: set[int] = set()
         self.connections = 0
         self.url = ""
         self._ready = threading.Event()
@@ -77,7 +78,7 @@ class OpenAIServer:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        assert self._ready.wait(20)
+        assert self._ready.wait(60)
         return self
 
     def __exit__(
@@ -89,7 +90,13 @@ class OpenAIServer:
         assert self._loop is not None
         assert self._stop is not None
         self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(20)
+        self._thread.join(60)
+
+    def wait_for(self, requests: int) -> None:
+        """Wait until it has read so many: who gives up on it may do so before."""
+        end = time.monotonic() + 60
+        while len(self.seen) < requests and time.monotonic() < end:
+            time.sleep(0.005)
 
     @property
     def bodies(self) -> list[Any]:
@@ -126,12 +133,12 @@ class OpenAIServer:
         try:
             while (seen := await _read(reader)) is not None:
                 self.seen.append(seen)
-                self.inside += 1
-                self.most_inside = max(self.most_inside, self.inside)
+                self._inside.add(id(seen))
+                self.most_inside = max(self.most_inside, len(self._inside))
                 try:
                     keep = await self._reply(self._next(seen), seen, reader, writer)
                 finally:
-                    self.inside -= 1
+                    self._leave(seen)
                 if not keep:
                     return
         except (ConnectionError, asyncio.IncompleteReadError):
@@ -140,6 +147,10 @@ class OpenAIServer:
             writer.close()
             with suppress(ConnectionError):
                 await writer.wait_closed()
+
+    def _leave(self, seen: Seen) -> None:
+        """It counts no longer: who has its last bytes may send the next one at once."""
+        self._inside.discard(id(seen))
 
     def _next(self, seen: Seen) -> Reply:
         script = self._replies[min(self._played, len(self._replies) - 1)]
@@ -168,12 +179,14 @@ class OpenAIServer:
         if reply.silent:
             await asyncio.Event().wait()
         await asyncio.sleep(reply.before)
+        plain = reply.raw is None and reply.body is None and reply.status == 200
+        if plain and seen.body.get("stream"):
+            return await self._stream(reply, seen, writer)
+        self._leave(seen)
         if reply.raw is not None:
             _send(writer, reply.status, reply.raw, reply.headers)
-        elif reply.status != 200 or reply.body is not None:
+        elif not plain:
             _send(writer, reply.status, json.dumps(reply.body).encode(), reply.headers)
-        elif seen.body.get("stream"):
-            return await self._stream(reply, seen, writer)
         elif reply.drop_after is not None:
             return False
         else:
@@ -190,6 +203,8 @@ class OpenAIServer:
             if reply.drop_after is not None and number >= reply.drop_after:
                 await writer.drain()
                 return False
+            if event == DONE:
+                self._leave(seen)
             line = f"data: {event}\n\n".encode()
             writer.write(line if reply.clean else b"%x\r\n%s\r\n" % (len(line), line))
             await writer.drain()
@@ -272,4 +287,4 @@ def _events(reply: Reply, seen: Seen) -> list[str]:
     events = [json.dumps({**envelope, "choices": [choice]}) for choice in choices]
     if reply.usage:
         events.append(json.dumps({**envelope, "choices": [], "usage": _usage(reply)}))
-    return [*events, "[DONE]"]
+    return [*events, DONE]

@@ -56,5 +56,5 @@ def start(*arguments: str, **options: Any) -> subprocess.Popen[str]:
 def rondel(*arguments: str, stdin: str = "", **options: Any) -> Ran:
     """The real command from start to end."""
     process = start(*arguments, **options)
-    out, err = process.communicate(stdin, timeout=60)
+    out, err = process.communicate(stdin)
     return Ran(process.returncode, out, err)

@@ -38,7 +38,7 @@ graph:
   nodes:
     - id: Slow
       type: agent
-      config: {provider: scripted, answers: [{content: one letter at a time, delay: 8, chunks: 20}]}
+      config: {provider: scripted, answers: [{content: letter by letter, delay: 90, chunks: 15}]}
 """
 
 LOOP = """
@@ -112,16 +112,19 @@ graph:
   start: Tick
   nodes:
     - {id: Tick, type: agent, config: {provider: scripted, answers: [{content: tick, delay: 0.1}]}}
-    - {id: Gate, type: loop, config: {max_rounds: 2000}}
+    - {id: Gate, type: loop, config: {max_rounds: 9000}}
     - {id: End, type: passthrough}
   edges:
     - {from: Tick, to: Gate}
     - {from: Gate, to: Tick, label: continue}
     - {from: Gate, to: End, label: exit}
+  loops: {Tick: {max_rounds: 9000}}
+  limits: {max_steps: 99000}
 """
 """Steps of a tenth of a second: enough of them to be interfered with on the busiest machine."""
 
 EFFECTS = """
+import asyncio
 import os
 from pathlib import Path
 
@@ -147,8 +150,12 @@ def second(inp):
     return "two"
 
 
-answers = [{"content": "slow", "delay": 1, "chunks": 4}]
-graph.add("slow", "agent", {"provider": "scripted", "answers": answers})
+@graph.node
+async def slow(inp):
+    inp.emit("token_stream", {"chunk": "slow", "agent": "slow"})
+    while not Path(os.environ["EFFECTS"] + ".go").exists():
+        await asyncio.sleep(0.01)
+    return "slow"
 
 
 @graph.node
@@ -161,7 +168,7 @@ graph.edge("first", "second")
 graph.edge("second", "slow")
 graph.edge("slow", "last")
 """
-"""Writes down every function it calls; the slow agent gives time to kill it."""
+"""Writes down every function it calls; the slow one waits until it is let go."""
 
 ASKS_IN_PYTHON = """
 from rondel import Graph

@@ -67,6 +67,6 @@ def test_lines_of_a_file_are_answers(graph_file: Write, tmp_path: Path) -> None:
     answers = tmp_path / "answers.txt"
     answers.write_text("perhaps\napprove\n", "utf-8")
     with answers.open() as stream, start("run", str(graph_file(graphs.HUMAN)), stdin=stream) as run:
-        out, _ = run.communicate(timeout=30)
+        out, _ = run.communicate()
     assert run.returncode == 0
     assert "Editor> approve" in out

@@ -107,7 +107,7 @@ def executions(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [line["data"] for line in lines if line["event"] == "tool_execution"]
 
 
-def marked(mark: str) -> list[int]:
+def marked(mark: Path) -> list[int]:
     """The processes that still have this mark in their environment."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
@@ -115,7 +115,7 @@ def marked(mark: str) -> list[int]:
             environment = (process / "environ").read_bytes()
         except OSError:
             continue
-        if f"{MARK}={mark}".encode() in environment:
+        if f"{MARK}={mark}".encode() in environment.split(b"\0"):
             found.append(int(process.name))
     return found
 
@@ -156,9 +156,7 @@ graph:
 def test_a_published_server_answers_a_graph_over_stdio_and_is_gone_afterwards(
     graph_file: Write, tmp_path: Path
 ) -> None:
-    text = TIME.format(
-        python=sys.executable, mark=tmp_path.name, allow="get_current_time, convert_time"
-    )
+    text = TIME.format(python=sys.executable, mark=tmp_path, allow="get_current_time, convert_time")
     db = tmp_path / "journal.db"
     ran = rondel("run", str(graph_file(text)), "-i", "What time is it?", "--json", "--db", str(db))
     assert ran.code == 0, ran.err
@@ -169,13 +167,13 @@ def test_a_published_server_answers_a_graph_over_stdio_and_is_gone_afterwards(
     assert "failed" not in told["convert_time"]
     assert "Mars/Olympus" in told["get_current_time"]["output"]
     assert told["get_current_time"]["failed"] is True
-    assert marked(tmp_path.name) == []
+    assert marked(tmp_path) == []
 
 
 def test_a_tool_that_is_not_allowed_is_neither_offered_nor_run(
     call: Call, graph_file: Write, tmp_path: Path
 ) -> None:
-    text = TIME.format(python=sys.executable, mark=tmp_path.name, allow="get_current_time")
+    text = TIME.format(python=sys.executable, mark=tmp_path, allow="get_current_time")
     ran = call("run", graph_file(text), "--json", "--db", tmp_path / "journal.db")
     told = {execution["tool"]: execution for execution in executions(ran.lines)}
     assert told["convert_time"]["failed"] is True
@@ -192,7 +190,7 @@ def probe(tmp_path: Path) -> dict[str, Any]:
     """An entry of `tools` for the probe."""
     script = tmp_path / "probe.py"
     script.write_text(PROBE)
-    env = {"API_TOKEN": SECRET, "PLACE": "Europe/London", MARK: tmp_path.name}
+    env = {"API_TOKEN": SECRET, "PLACE": "Europe/London", MARK: str(tmp_path)}
     return {"mcp": {"command": [sys.executable, str(script)], "env": env}}
 
 
@@ -208,6 +206,7 @@ def test_a_server_sees_path_home_and_its_env_only(
 ) -> None:
     monkeypatch.setenv("RONDEL_UNRELATED", "x")
     monkeypatch.setenv("USER", "somebody")
+    monkeypatch.setenv("HOME", "/home/somebody")
     _, events = asyncio.run(run(graph_of([probe], calling(("environment", {})), "done")))
     (told,) = executions(events)
     seen = {*told["output"].split(",")} - {"LC_CTYPE"}  # Python sets that one itself
@@ -242,14 +241,14 @@ def test_a_server_that_dies_is_told_to_the_model_and_started_again(
     assert died["failed"] is True
     assert first["output"] != second["output"]
     assert (failed["failed"], "no luck" in failed["output"]) == (True, True)
-    assert marked(tmp_path.name) == []
+    assert marked(tmp_path) == []
 
 
 def test_a_server_that_was_killed_between_calls_is_replaced_unnoticed(
     probe: dict[str, Any], tmp_path: Path
 ) -> None:
     def kill() -> str:
-        (server,) = marked(tmp_path.name)
+        (server,) = marked(tmp_path)
         os.kill(server, signal.SIGKILL)
         while is_alive(server):
             time.sleep(0.01)
@@ -286,7 +285,7 @@ def test_a_stop_leaves_a_call_and_no_process(probe: dict[str, Any], tmp_path: Pa
             return (await session.result()).status
 
     assert asyncio.run(stopped()) == "cancelled"
-    assert marked(tmp_path.name) == []
+    assert marked(tmp_path) == []
 
 
 @pytest.mark.parametrize(

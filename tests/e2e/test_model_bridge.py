@@ -138,7 +138,7 @@ def test_a_stop_during_a_stream_closes_the_connection() -> None:
                 if event.event == "token_stream":
                     break
             await session.stop()
-            hung_up = await asyncio.to_thread(server.seen[0].hung_up.wait, 5)
+            hung_up = await asyncio.to_thread(server.seen[0].hung_up.wait, 60)
             assert hung_up
             return session.status
 

@@ -173,6 +173,7 @@ def test_replay_calls_no_model_and_no_function(
     call: Call, graph_file: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EFFECTS", str(tmp_path / "effects"))
+    (tmp_path / "effects.go").touch()
     file = graph_file(graphs.EFFECTS, "effects.py")
     session = call("run", file, "--json").result["session_id"]
     before = (tmp_path / "effects").read_text()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+import sqlite3
 import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
@@ -33,6 +35,7 @@ def running(*arguments: str, until: str, **variables: str) -> Iterator[tuple[Run
             yield process, session
         finally:
             process.kill()
+            Drain.of(process).join()
 
 
 class Drain(threading.Thread):
@@ -79,6 +82,22 @@ def ended(process: Run) -> Ran:
     return Ran(process.returncode, drain.out, err)
 
 
+def stop_between_writes(process: Run) -> None:
+    """Stop it where it does not hold the lock without which nobody else can write."""
+    journal = sqlite3.connect(os.environ["RONDEL_DB"], timeout=0, isolation_level=None)
+    with closing(journal):
+        while True:
+            process.send_signal(signal.SIGSTOP)
+            os.waitid(os.P_PID, process.pid, os.WSTOPPED)
+            try:
+                journal.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError:
+                process.send_signal(signal.SIGCONT)
+                time.sleep(0.01)
+            else:
+                return
+
+
 def test_a_question_is_answered_by_another_process(graph_file: Write) -> None:
     ran = rondel("run", str(graph_file(graphs.REVIEW)), "-i", "tea", "--no-input", "--json")
     assert ran.code == 4
@@ -103,8 +122,9 @@ def test_after_a_kill_resume_goes_on_and_nothing_runs_twice(
     file, effects = str(graph_file(graphs.EFFECTS, "effects.py")), tmp_path / "effects"
     with running("run", file, until="token_stream", EFFECTS=str(effects)) as (first, session):
         first.send_signal(signal.SIGKILL)
-        first.wait(10)
+        first.wait(60)
     assert effects.read_text() == "first\nsecond after one\n"
+    (tmp_path / "effects.go").touch()
     assert "  nobody\n" in rondel("sessions").out
     ran = rondel("resume", session, file, "--json", env=environment(EFFECTS=str(effects)))
     assert (ran.code, ran.err) == (0, "")
@@ -129,6 +149,7 @@ def test_after_ctrl_c_resume_goes_on(graph_file: Write, tmp_path: Path) -> None:
         ran = ended(first)
     assert ran.code == 130
     assert f"go on with: rondel resume {session} FILE.py" in ran.err
+    (tmp_path / "effects.go").touch()
     resumed = rondel("resume", session, file, env=environment(**variables))
     assert resumed.code == 0
     assert (tmp_path / "effects").read_text().count("first\n") == 1
@@ -154,18 +175,17 @@ def test_another_process_pauses_and_resumes_and_stops(graph_file: Write) -> None
         assert (
             signalled.out == f"session {session} has the signal 'hurry' (by process {first.pid})\n"
         )
-        began = time.monotonic()
         paused = rondel("pause", session)
         assert (paused.code, paused.err) == (0, "")
         assert paused.out.startswith(f"session {session} is paused; ")
         ran = ended(first)
-        assert time.monotonic() - began < 10
     assert (ran.code, ran.result["status"]) == (130, "paused")
     assert f"go on with: rondel resume {session}\n" in ran.err
     assert ran.lines[-2]["event"] != "result"
     with running("resume", session, until="token_stream") as (second, _):
         stopped = rondel("stop", session, "--by", "Ada")
-        assert stopped.out == f"session {session} is cancelled (by process {second.pid})\n"
+        told = f"session {session} is cancelled (by process {second.pid})\n"
+        assert (stopped.out, stopped.err) == (told, "")
         ran = ended(second)
     assert (ran.code, ran.result["message"]) == (130, "stopped by Ada")
 
@@ -183,16 +203,19 @@ def test_a_session_has_one_driver(graph_file: Write) -> None:
 
 
 def test_of_two_that_resume_at_once_one_is_refused(graph_file: Write) -> None:
-    change = "graph.nodes.Gate.config.max_rounds=25"
-    arguments = ("run", str(graph_file(graphs.STEADY)), "--set", change)
-    with running(*arguments, until="Tick[1]") as (first, session):
+    with running("run", str(graph_file(graphs.STEADY)), until="Tick[1]") as (first, session):
         first.kill()
-        first.wait(10)
+        first.wait(60)
     both = [start("resume", session, "--json") for _ in range(2)]
-    ran = sorted((ended(process) for process in both), key=lambda ran: ran.code)
-    assert [each.code for each in ran] == [0, 2]
-    assert f"another process drives session {session}" in ran[1].err
-    assert (ran[1].out, ran[1].err.count("\n")) == ("", 1)
+    for process in both:
+        Drain.of(process)
+    while all(process.poll() is None for process in both):
+        time.sleep(0.01)
+    assert rondel("stop", session).code == 0
+    driver, refused = sorted((ended(process) for process in both), key=lambda ran: -ran.code)
+    assert (driver.code, driver.result["status"]) == (130, "cancelled")
+    assert (refused.code, refused.out, refused.err.count("\n")) == (2, "", 1)
+    assert f"another process drives session {session}" in refused.err
 
 
 def test_a_control_for_a_process_that_does_not_listen_is_left_for_it(
@@ -200,7 +223,7 @@ def test_a_control_for_a_process_that_does_not_listen_is_left_for_it(
 ) -> None:
     monkeypatch.setattr("rondel.cli.delivery.PATIENCE", 0.3)
     with running("run", str(graph_file(graphs.STEADY)), until="Tick[1]") as (first, session):
-        first.send_signal(signal.SIGSTOP)
+        stop_between_writes(first)
         ran = call("pause", session)
         assert ran.code == 0
         assert ran.out.startswith(f"left for process {first.pid}, which has not acted on it yet")
@@ -213,10 +236,10 @@ def test_what_a_dead_process_did_not_read_is_not_lost(
 ) -> None:
     monkeypatch.setattr("rondel.cli.delivery.PATIENCE", 0.3)
     with running("run", str(graph_file(graphs.STEADY)), until="Tick[1]") as (first, session):
-        first.send_signal(signal.SIGSTOP)
+        stop_between_writes(first)
         assert "has not acted" in call("stop", session, "--by", "Ada").out
         first.kill()
-        first.wait(10)
+        first.wait(60)
     resumed = call("resume", session)
     assert resumed.code == 2
     assert f"session {session} is cancelled" in resumed.err

@@ -1,6 +1,6 @@
 """Kills a session at every journal write, resumes it, and says where that made a difference.
 
-Run as a program, with the crash points armed: `python -m tests.fault.campaign VICTIM FOLDER`.
+Run as a program, with the crash points armed: `python -m tests.fault.campaign VICTIM POINT FOLDER`.
 It forks a child for every run, so that Python starts only once.
 """
 
@@ -22,8 +22,6 @@ from tests.fault.victims import VICTIMS, marker
 NEVER = 10**9
 UNDER_WAY = 4
 """The most steps that any victim has under way at once."""
-
-POINTS = ("before_commit", "after_commit")
 
 
 def child(call: Any) -> int:
@@ -120,20 +118,19 @@ def check(victim: str, folder: Path, baseline: Path, where: str) -> None:
         raise SystemExit(f"{victim}: {ran - should} were too many to be under way at {where}")
 
 
-def main(victim: str, folder: Path) -> None:
-    """Every write of every kind."""
+def main(victim: str, point: str, folder: Path) -> None:
+    """Every write, killed at that point of it."""
     baseline = folder / "baseline"
     attempt(victim, baseline, "never", NEVER)
     kills = 0
-    for point in POINTS:
-        for count in range(1, 1000):
-            place = folder / f"{point}-{count}"
-            if not attempt(victim, place, point, count):
-                break
-            kills += 1
-            check(victim, place, baseline, f"{point}:{count}")
+    for count in range(1, 1000):
+        place = folder / str(count)
+        if not attempt(victim, place, point, count):
+            break
+        kills += 1
+        check(victim, place, baseline, f"{point}:{count}")
     print(json.dumps({"victim": victim, "kills": kills}))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]))
+    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]))

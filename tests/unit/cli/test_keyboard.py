@@ -46,7 +46,7 @@ def test_waiting_for_a_line_holds_nobody_up_and_can_be_ended(pipe: Pipe) -> None
 
     async def read() -> str | None:
         asyncio.get_running_loop().call_later(0.01, keyboard.close)
-        return await asyncio.wait_for(keyboard.line(silent), 5)
+        return await asyncio.wait_for(keyboard.line(silent), 60)
 
     assert asyncio.run(read()) is None
 

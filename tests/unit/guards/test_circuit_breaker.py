@@ -17,6 +17,7 @@ from rondel.errors import CallError, WrongState
 from rondel.journal.memory import MemoryStore
 from rondel.journal.store import SessionRow
 from rondel.sessions.records import Result
+from tests.clock import Clock
 from tests.unit.engine.refining import tokens, with_breaker
 from tests.unit.sessions.playing import limited, play, told, until
 
@@ -329,13 +330,20 @@ def test_tokens_are_watched_outside_loops_too() -> None:
 
 
 def test_what_a_failed_step_spent_counts() -> None:
+    failed = asyncio.Event()
+
     async def fails(inp: Context) -> str:
         inp.charge(tokens(1000))
+        failed.set()
         raise ValueError("spent for nothing")
+
+    async def goes_on(_inp: Context) -> str:
+        await failed.wait()
+        return "b"
 
     graph = Graph("fails")
     graph.node(id="a", on_error="continue")(fails)
-    graph.node(id="b")(lambda _inp: "b")
+    graph.node(id="b")(goes_on)
     graph.document["graph"]["start"] = ["a", "b"]
     graph.node(id="c")(lambda _inp: "c")
     graph.edge("b", "c")
@@ -428,16 +436,19 @@ def test_what_finished_under_the_lock_does_not_lock_again(beside: bool) -> None:
 
 
 class Hangs:
-    """A node that hangs the first few times it is run."""
+    """A node that hangs the first few times it is run, for a while by the clock."""
 
-    def __init__(self, times: int = 1) -> None:
+    def __init__(self, clock: Clock, times: int = 1, seconds: float = 1.0) -> None:
+        self._clock = clock
         self._left = times
+        self.seconds = seconds
         self.runs: list[str] = []
 
     async def __call__(self, inp: Context) -> str:
         self.runs.append(inp.address)
         if self._left:
             self._left -= 1
+            self._clock.time += self.seconds
             await asyncio.Event().wait()
         return f"{inp.node_id} done"
 
@@ -455,9 +466,11 @@ def hanging(hangs: Hangs, *, beside: bool, **breaker: Any) -> Graph:
 
 
 @pytest.mark.parametrize("beside", [False, True])
-def test_a_node_that_hangs_trips_the_breaker_and_runs_again_after_the_unlock(beside: bool) -> None:
+def test_a_node_that_hangs_trips_the_breaker_and_runs_again_after_the_unlock(
+    beside: bool, clock: Clock
+) -> None:
     async def main() -> None:
-        hangs = Hangs()
+        hangs = Hangs(clock)
         async with Engine(db=None) as engine:
             session, result = await started(engine, hanging(hangs, beside=beside))
             assert (result.status, result.reason) == ("suspended_locked", "TIMEOUT")
@@ -474,9 +487,9 @@ def test_a_node_that_hangs_trips_the_breaker_and_runs_again_after_the_unlock(bes
 
 
 @pytest.mark.parametrize("beside", [False, True])
-def test_a_node_that_hangs_again_trips_again(beside: bool) -> None:
+def test_a_node_that_hangs_again_trips_again(beside: bool, clock: Clock) -> None:
     async def main() -> None:
-        hangs = Hangs(2)
+        hangs = Hangs(clock, 2)
         async with Engine(db=None) as engine:
             session, _ = await started(engine, hanging(hangs, beside=beside))
             await session.unlock("once more")
@@ -508,7 +521,7 @@ def _busy() -> str:
     return str(sum(range(1000)))
 
 
-def test_waiting_is_not_running() -> None:
+def test_waiting_is_not_running(clock: Clock) -> None:
     async def main() -> None:
         graph = Graph("waits")
         graph.add("ask", "human", {"description": "?"})
@@ -516,6 +529,7 @@ def test_waiting_is_not_running() -> None:
         graph.edge("ask", "done")
         async with Engine(db=None) as engine:
             session, _ = await started(engine, with_breaker(graph, {"timeout": "100ms"}))
+            clock.time += 100
             await asyncio.sleep(0.25)
             assert session.status == "waiting"
             await session.answer("late")
@@ -524,23 +538,23 @@ def test_waiting_is_not_running() -> None:
     limited(main())
 
 
-def test_the_time_under_lock_is_not_running() -> None:
+def test_the_time_under_lock_is_not_running(clock: Clock) -> None:
     async def main() -> None:
-        hangs = Hangs()
+        hangs = Hangs(clock)
         async with Engine(db=None) as engine:
             session, _ = await started(engine, hanging(hangs, beside=False))
-            await asyncio.sleep(0.3)
+            clock.time += 100
             await session.unlock("now")
             assert (await session.settled()).status == "completed"
 
     limited(main())
 
 
-def test_a_node_that_hangs_is_found_after_an_unlock_that_came_while_it_did() -> None:
+def test_a_node_that_hangs_is_found_after_an_unlock_that_came_while_it_did(clock: Clock) -> None:
     """Another lock comes first; the node beside it hangs on through lock and unlock."""
 
     async def main() -> None:
-        hangs = Hangs(9)
+        hangs = Hangs(clock, 9, seconds=0)
         graph = talking([SAME], rounds=5)
         body = graph.document["graph"]
         around = Graph("around", start=["Writer", "hangs"], end=["hangs"])
@@ -555,8 +569,9 @@ def test_a_node_that_hangs_is_found_after_an_unlock_that_came_while_it_did() -> 
             session = await engine.start(around)
             await until(lambda: session.status == "suspended_locked")
             assert session.snapshot().reason == "LOOP_DETECTED"
-            await asyncio.sleep(0.4)
+            clock.time += 100
             await session.unlock("go on")
+            clock.time += 100
             await until(lambda: session.status == "suspended_locked")
             assert session.snapshot().reason == "TIMEOUT"
 
@@ -728,9 +743,9 @@ def test_stopped_under_lock_its_loops_ended_by_the_breaker() -> None:
     limited(main())
 
 
-def test_stopped_after_the_unlock_its_loops_were_cancelled() -> None:
+def test_stopped_after_the_unlock_its_loops_were_cancelled(clock: Clock) -> None:
     async def main() -> None:
-        hangs = Hangs(9)
+        hangs = Hangs(clock, 9)
         graph = Graph("loop")
         graph.node(id="a")(hangs)
         graph.node(id="done")(lambda _inp: "done")
@@ -739,6 +754,7 @@ def test_stopped_after_the_unlock_its_loops_were_cancelled() -> None:
         graph.loop("a", max_rounds=3)
         async with Engine(db=None) as engine:
             session, _ = await started(engine, with_breaker(graph, {"timeout": "100ms"}))
+            hangs.seconds = 0
             await session.unlock("once more")
             await session.stop()
             assert (await session.result()).loops[0].exit_reason == "cancelled"

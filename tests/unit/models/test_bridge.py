@@ -288,6 +288,7 @@ def test_an_error_inside_a_stream_is_an_error() -> None:
 def test_a_server_that_never_answers_is_given_up_on(stream: bool) -> None:
     with OpenAIServer(Reply(silent=True)) as server:
         error = failing(server, stream=stream, attempts=2, params={"timeout": "100ms"})
+        server.wait_for(2)
         assert len(server.seen) == 2
     assert "was silent for 0.1 s" in str(error)
     assert "params.timeout" in str(error)
@@ -394,10 +395,10 @@ def test_a_cancelled_call_hangs_up() -> None:
         heard = asyncio.Event()
         request = Request("n", [Message("go")], emit=lambda _: heard.set())
         task = asyncio.create_task(asked.answer(request))  # type: ignore[arg-type]
-        await asyncio.wait_for(heard.wait(), 20)
+        await asyncio.wait_for(heard.wait(), 60)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        assert await asyncio.to_thread(server.seen[0].hung_up.wait, 5)
+        assert await asyncio.to_thread(server.seen[0].hung_up.wait, 60)
 
     with OpenAIServer(Reply("a long story", between=30)) as server:
         asyncio.run(cancelled(at(server)))

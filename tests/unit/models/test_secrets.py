@@ -59,6 +59,7 @@ def test_no_failure_tells_the_key(
         )
         with pytest.raises(ModelError) as caught:
             ask(asked)
+        server.wait_for(1)
         assert server.header("Authorization")[0] == f"Bearer {KEY}"
     assert KEY not in whole(caught.value)
     assert "\n" not in str(caught.value)

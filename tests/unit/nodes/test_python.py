@@ -7,7 +7,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -49,18 +49,27 @@ def alive(mark: str) -> list[int]:
     return found
 
 
-def folders() -> set[Path]:
-    """What runs of the node have left in the folder of temporary files."""
-    return set(Path(tempfile.gettempdir()).glob("rondel-python-*"))
+def working_in(folder: Path) -> list[int]:
+    """The processes that work in the folder or in one below it."""
+    found = []
+    for place in Path("/proc").iterdir():
+        with suppress(OSError):
+            if place.name.isdigit() and os.readlink(place / "cwd").startswith(f"{folder}/"):
+                found.append(int(place.name))
+    return found
 
 
 @pytest.fixture(autouse=True)
-def _nothing_is_left() -> Iterator[None]:
-    before = folders()
+def _nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Runs have a folder of temporary files that no other test uses at the same time."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
     yield
-    deadline = time.monotonic() + 5
-    while alive("python_runner.py") or folders() - before:
-        assert time.monotonic() < deadline, (alive("python_runner.py"), folders() - before)
+    deadline = time.monotonic() + 60
+    while (left := working_in(folder)) or any(folder.iterdir()):
+        assert time.monotonic() < deadline, (left, list(folder.iterdir()))
         time.sleep(0.01)
 
 
@@ -377,16 +386,18 @@ def test_no_process_is_left_when_the_session_goes(end: str) -> None:
     mark = f"{MARK}{end}-{os.getpid()}"
     code = f"""
 import os, subprocess, sys, time
-subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)", "{mark}"],
+subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", "{mark}"],
                  start_new_session=True)
-while True: print("x" * 10, flush=True); time.sleep(0.001)
+while True: print("x" * 10, flush=True); time.sleep(0.01)
 """
 
-    async def main() -> None:
+    async def main(seconds: int) -> bool:
+        """Whether the code came as far as to start a process."""
+        seen: set[int] = set()
         engine = Engine(db=None, allow_python=True)
-        fields = {"timeout": 1} if end == "timeout" else {}
+        fields = {"timeout": seconds} if end == "timeout" else {}
         session = await engine.start(graph(code, **fields), "x")
-        await until(lambda: bool(alive(mark)), 15)
+        await until(lambda: bool(seen.update(alive(mark)) or seen) or session.status == "failed")
         if end == "stop":
             await session.stop()
             await session.settled()
@@ -394,18 +405,15 @@ while True: print("x" * 10, flush=True); time.sleep(0.001)
         elif end == "timeout":
             assert (await session.settled()).status == "failed"
         await engine.close()
-        await _gone(lambda: alive(mark))
+        await until(lambda: not alive(mark))
+        return bool(seen)
 
-    limited(main(), 30)
-
-
-async def _gone(left: Callable[[], list[int]]) -> None:
-    await until(lambda: not left(), 5)
+    assert any(limited(main(seconds)) for seconds in (1, 5, 25))
 
 
 def test_no_process_is_left_when_rondel_is_killed() -> None:
     mark = f"{MARK}killed-{os.getpid()}"
-    sleeper = f"[sys.executable, '-c', 'import time; time.sleep(60)', '{mark}']"
+    sleeper = f"[sys.executable, '-c', 'import time; time.sleep(600)', '{mark}']"
     code = f"import subprocess, sys\nsubprocess.run({sleeper})"
     script = f"""
 import asyncio
@@ -419,9 +427,9 @@ asyncio.run(main())
 
     async def main() -> None:
         process = await asyncio.create_subprocess_exec(sys.executable, "-c", script)
-        await until(lambda: bool(alive(mark)), 20)
+        await until(lambda: bool(alive(mark)))
         process.kill()
         await process.wait()
-        await _gone(lambda: alive(mark))
+        await until(lambda: not alive(mark))
 
-    limited(main(), 40)
+    limited(main())

@@ -143,7 +143,7 @@ def test_the_model_is_told_its_tools_and_what_came_of_its_calls() -> None:
 
 
 def test_calls_of_one_answer_run_side_by_side() -> None:
-    both = threading.Barrier(2, timeout=30)
+    both = threading.Barrier(2, timeout=60)
     calls = [("meet", {}), ("meet", {})]
     functions = {"meet": lambda: str(both.wait() >= 0)}
     assert [each["output"] for each in executed(*calls, functions=functions)] == ["True", "True"]

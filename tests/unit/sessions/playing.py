@@ -14,7 +14,7 @@ from rondel.sessions.records import StepRecord
 
 Value = TypeVar("Value")
 
-SECONDS = 20.0
+SECONDS = 60.0
 """How long a test may wait for anything before it is taken to hang."""
 
 
@@ -108,7 +108,7 @@ def play(
     return limited(playing(graph, inputs, answers, **options), seconds)
 
 
-async def until(holds: Callable[[], bool], seconds: float = 5.0) -> None:
+async def until(holds: Callable[[], bool], seconds: float = SECONDS) -> None:
     """Wait for something that another task brings about."""
     async with asyncio.timeout(seconds):
         while not holds():  # noqa: ASYNC110

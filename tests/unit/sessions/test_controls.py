@@ -31,7 +31,7 @@ class Long:
     async def __call__(self, inp: Context) -> str:
         self.started += 1
         try:
-            await asyncio.sleep(60)
+            await asyncio.sleep(600)
         finally:
             self.cleaned += 1
         return "never"
@@ -55,17 +55,15 @@ def in_parallel(*longs: Long) -> Graph:
 # Stop
 
 
-def test_stop_cancels_the_step_under_way_within_a_second() -> None:
+def test_stop_cancels_the_step_under_way() -> None:
     async def main() -> None:
         long = Long()
         async with Engine(db=None) as engine:
             session = await engine.start(in_place(long))
             await until(lambda: long.started == 1)
-            began = time.monotonic()
             await session.stop()
             assert (await session.result()).status == "cancelled"
-            await until(lambda: long.cleaned == 1, 1)
-            assert time.monotonic() - began < 1
+            await until(lambda: long.cleaned == 1)
             await session.settled()
             assert not others()
 
@@ -79,7 +77,7 @@ def test_stop_cancels_every_parallel_branch() -> None:
             session = await engine.start(in_parallel(*longs))
             await until(lambda: all(long.started for long in longs))
             await session.stop()
-            await until(lambda: all(long.cleaned for long in longs), 1)
+            await until(lambda: all(long.cleaned for long in longs))
             result = await session.settled()
             assert (result.status, result.reason) == ("cancelled", "stopped")
             assert not others()
@@ -150,7 +148,7 @@ def test_a_node_may_stop_its_own_session() -> None:
 
         async def suicidal(inp: Context) -> str:
             await sessions[0].stop(by="itself")
-            await asyncio.sleep(60)
+            await asyncio.sleep(600)
             return "never"
 
         graph = saying(Graph("g"), "after")
@@ -162,7 +160,7 @@ def test_a_node_may_stop_its_own_session() -> None:
             assert (await sessions[0].settled()).status == "cancelled"
         assert after == []
 
-    limited(main(), 5)
+    limited(main())
 
 
 def test_a_step_that_will_not_be_cancelled_does_not_keep_the_result_back() -> None:
@@ -191,7 +189,7 @@ def test_a_step_that_will_not_be_cancelled_does_not_keep_the_result_back() -> No
             result = await session.settled()
             assert (result.status, result.output) == ("cancelled", None)
 
-    limited(main(), 5)
+    limited(main())
 
 
 def test_stopping_a_paused_session_ends_it() -> None:
@@ -204,7 +202,7 @@ def test_stopping_a_paused_session_ends_it() -> None:
             await session.stop()
             assert (await session.result()).status == "cancelled"
 
-    limited(main(), 5)
+    limited(main())
 
 
 def test_a_blocking_function_does_not_keep_stop_waiting() -> None:
@@ -213,7 +211,7 @@ def test_a_blocking_function_does_not_keep_stop_waiting() -> None:
 
         def blocks(inp: Context) -> str:
             entered.set()
-            release.wait(20)
+            release.wait(100)
             return "done"
 
         graph = Graph("g")
@@ -223,8 +221,8 @@ def test_a_blocking_function_does_not_keep_stop_waiting() -> None:
             await until(entered.is_set)
             await session.stop()
             try:
-                async with asyncio.timeout(1):
-                    assert (await session.settled()).status == "cancelled"
+                assert (await session.settled()).status == "cancelled"
+                assert not release.is_set()
             finally:
                 release.set()
 
@@ -285,7 +283,7 @@ def test_a_pause_lets_the_step_under_way_finish_and_starts_no_other() -> None:
             await session.resume()
             assert (await session.settled()).output == "b"
 
-    limited(main(), 5)
+    limited(main())
 
 
 def test_a_pause_with_parallel_branches_lets_both_finish() -> None:
@@ -308,7 +306,7 @@ def test_a_pause_with_parallel_branches_lets_both_finish() -> None:
             assert (await session.settled()).status == "completed"
             assert gate.started[-1] == "e"
 
-    limited(main(), 5)
+    limited(main())
 
 
 def test_pause_and_resume_are_idempotent() -> None:
@@ -333,7 +331,7 @@ def test_pause_and_resume_are_idempotent() -> None:
             ]
             assert states == ["running", *["paused", "running"] * 3, "completed"]
 
-    limited(main(), 5)
+    limited(main())
 
 
 def test_a_session_paused_at_once_starts_when_it_is_resumed() -> None:
@@ -349,7 +347,7 @@ def test_a_session_paused_at_once_starts_when_it_is_resumed() -> None:
             await session.resume()
             assert (await session.settled()).output == "done"
 
-    limited(main(), 5)
+    limited(main())
 
 
 def test_result_waits_through_a_pause() -> None:
@@ -364,7 +362,7 @@ def test_result_waits_through_a_pause() -> None:
             await session.resume()
             assert (await waiting).output == "b"
 
-    limited(main(), 5)
+    limited(main())
 
 
 def test_a_pause_in_a_loop_loses_no_round() -> None:
@@ -398,7 +396,7 @@ def test_a_pause_in_a_loop_loses_no_round() -> None:
             assert (await session.settled()).status == "completed"
         assert rounds == list(range(1, 31))
 
-    limited(main(), 10)
+    limited(main())
 
 
 # The wrong state
@@ -460,7 +458,7 @@ def test_a_control_in_the_wrong_state_is_refused_with_a_sentence(
             assert "\n" not in text
             assert session.status == before
 
-    limited(main(), 5)
+    limited(main())
 
 
 class Locks:
@@ -483,7 +481,7 @@ def test_a_locked_session_refuses_what_would_not_open_it(control: str) -> None:
                 await CONTROLS[control](session)
             assert session.status == "suspended_locked"
 
-    limited(main(), 5)
+    limited(main())
 
 
 @pytest.mark.parametrize(
@@ -498,7 +496,7 @@ def test_an_unlock_without_a_reason_is_refused(wrong: dict[str, Any]) -> None:
                 await session.unlock(**wrong)
             assert session.status == "suspended_locked"
 
-    limited(main(), 5)
+    limited(main())
 
 
 @pytest.mark.parametrize(
@@ -519,7 +517,7 @@ def test_an_unlocked_session_goes_on_at_the_very_step(why: dict[str, Any]) -> No
             assert names.count("circuit_breaker:tripped") == 1
             assert names.count("circuit_breaker:unlocked") == 1
 
-    limited(main(), 5)
+    limited(main())
 
 
 # Close
@@ -546,7 +544,7 @@ def test_closing_the_engine_leaves_no_task_and_result_says_so() -> None:
             with pytest.raises(Disconnected):
                 await session.result()
 
-    limited(main(), 5)
+    limited(main())
 
 
 @pytest.mark.parametrize("control", CONTROLS)
@@ -559,7 +557,7 @@ def test_a_closed_session_takes_no_control(control: str) -> None:
             await CONTROLS[control](session)
         assert not others()
 
-    limited(main(), 5)
+    limited(main())
 
 
 def test_a_session_that_was_over_keeps_its_result_when_the_engine_is_closed() -> None:
@@ -570,7 +568,7 @@ def test_a_session_that_was_over_keeps_its_result_when_the_engine_is_closed() ->
         assert len(session.steps()) == 1
         assert [e.seq async for e in session.events()] == [1, 2, 3, 4]
 
-    limited(main(), 5)
+    limited(main())
 
 
 def test_a_watcher_of_a_closed_engine_is_told_and_does_not_hang() -> None:
@@ -593,7 +591,7 @@ def test_a_watcher_of_a_closed_engine_is_told_and_does_not_hang() -> None:
         assert seen == list(range(1, len(seen) + 1))
         assert not others()
 
-    limited(main(), 5)
+    limited(main())
 
 
 def test_closing_twice_is_fine_and_closing_waits_for_the_cleanup() -> None:
@@ -602,7 +600,7 @@ def test_closing_twice_is_fine_and_closing_waits_for_the_cleanup() -> None:
 
         async def tidy(inp: Context) -> None:
             try:
-                await asyncio.sleep(60)
+                await asyncio.sleep(600)
             finally:
                 await asyncio.sleep(0.02)
                 done.append(1)
@@ -617,7 +615,7 @@ def test_closing_twice_is_fine_and_closing_waits_for_the_cleanup() -> None:
         assert done == [1]
         await engine.close()
 
-    limited(main(), 5)
+    limited(main())
 
 
 def test_closing_a_waiting_session_is_no_answer() -> None:
@@ -633,7 +631,7 @@ def test_closing_a_waiting_session_is_no_answer() -> None:
             await session.answer("late")
         assert session.status == "waiting"
 
-    limited(main(), 5)
+    limited(main())
 
 
 def test_who_waits_for_a_session_of_a_closed_engine_with_a_file_is_told_so(
@@ -650,7 +648,7 @@ def test_who_waits_for_a_session_of_a_closed_engine_with_a_file_is_told_so(
             await waiting
         assert long.cleaned == 1
 
-    limited(main(), 5)
+    limited(main())
 
 
 async def controlled_after_the_first_step(control: str) -> tuple[list[str], Session]:
@@ -684,7 +682,7 @@ async def controlled_after_the_first_step(control: str) -> tuple[list[str], Sess
 
 @pytest.mark.parametrize("control", ["stop", "pause"])
 def test_no_step_starts_once_a_control_has_returned(control: str) -> None:
-    log, _ = limited(controlled_after_the_first_step(control), 5)
+    log, _ = limited(controlled_after_the_first_step(control))
     assert log == [control]
 
 
@@ -697,7 +695,7 @@ def test_the_result_of_a_finished_session_outlives_its_engine(tmp_path: Path) ->
         assert session.id in repr(session)
         assert (await session.result()).output == "a"
 
-    limited(main(), 5)
+    limited(main())
 
 
 def test_settled_tells_what_became_of_a_finished_session_after_the_close_too() -> None:
@@ -707,7 +705,7 @@ def test_settled_tells_what_became_of_a_finished_session_after_the_close_too() -
             await session.result()
         assert (await session.settled()).output == "a"
 
-    limited(main(), 5)
+    limited(main())
 
 
 def test_a_stopped_step_is_not_running_any_more() -> None:
@@ -716,7 +714,7 @@ def test_a_stopped_step_is_not_running_any_more() -> None:
 
         async def long(inp: Context) -> None:
             started.set()
-            await asyncio.sleep(60)
+            await asyncio.sleep(600)
 
         async with Engine(db=None) as engine:
             session = await engine.start(alone(long))
@@ -725,7 +723,7 @@ def test_a_stopped_step_is_not_running_any_more() -> None:
             await session.settled()
             assert [step.status for step in session.steps()] != ["running"]
 
-    limited(main(), 5)
+    limited(main())
 
 
 def test_a_closed_engine_starts_nothing() -> None:
@@ -735,7 +733,7 @@ def test_a_closed_engine_starts_nothing() -> None:
         with pytest.raises(RondelError, match="closed"):
             await engine.start(saying(Graph("g"), "a"))
 
-    limited(main(), 5)
+    limited(main())
 
 
 # Any controls in any order
@@ -811,4 +809,4 @@ STORMS = st.lists(
 @settings(max_examples=80, deadline=None)
 @given(controls=STORMS)
 def test_whatever_is_asked_in_whatever_order_every_step_runs_once(controls: list[str]) -> None:
-    limited(Storm().run(None, controls), 10)
+    limited(Storm().run(None, controls))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rondel import Engine, Graph
+from rondel.engine.host import AsyncioHost
 from rondel.errors import GraphError, WrongState
 from tests.unit.sessions.playing import limited
 
@@ -38,7 +39,7 @@ def result_of(config: str) -> Any:
             session = await engine.start(asking(config))
             return await session.result()
 
-    return limited(main(), 30)
+    return limited(main())
 
 
 def test_past_its_deadline_a_question_takes_the_answer_it_was_given_for_that() -> None:
@@ -63,15 +64,19 @@ def test_an_answer_in_time_disarms_the_deadline() -> None:
             await session.answer("in time")
             assert (await session.result()).output == "in time"
 
-    limited(main(), 30)
+    limited(main())
 
 
-def test_a_deadline_that_passed_while_nobody_was_there_counts(tmp_path: Path) -> None:
+def test_a_deadline_that_passed_while_nobody_was_there_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def main() -> None:
         async with Engine(db=tmp_path / "s.db") as engine:
-            session = await engine.start(asking("{timeout: 50ms, on_timeout: late}"))
+            session = await engine.start(asking("{timeout: 1h, on_timeout: late}"))
             await session.settled()
-        await asyncio.sleep(0.06)
+        in_two_hours = time.time() + 7200
+        monkeypatch.setattr(time, "time", lambda: in_two_hours)
+        monkeypatch.setattr(AsyncioHost, "now", staticmethod(time.time))
         async with Engine(db=tmp_path / "s.db") as engine:
             session = engine.get(session.id)
             assert session.status == "waiting"
@@ -79,7 +84,7 @@ def test_a_deadline_that_passed_while_nobody_was_there_counts(tmp_path: Path) ->
                 await session.answer("too late")
             assert (await session.result()).output == "late"
 
-    limited(main(), 30)
+    limited(main())
 
 
 def test_a_process_that_recovers_minds_the_deadlines_of_others(tmp_path: Path) -> None:
@@ -92,7 +97,7 @@ def test_a_process_that_recovers_minds_the_deadlines_of_others(tmp_path: Path) -
             session = engine.get(session.id)
             assert (await session.result()).output == "late"
 
-    limited(main(), 30)
+    limited(main())
 
 
 def test_to_revise_is_offered_only_so_often() -> None:
@@ -111,7 +116,7 @@ def test_to_revise_is_offered_only_so_often() -> None:
             await session.answer("approve")
             assert (await session.result()).output == "approve"
 
-    limited(main(), 30)
+    limited(main())
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def test_every_event_has_the_whole_envelope_and_is_json() -> None:
         times = [event.timestamp for event in events]
         assert times == sorted(times)
 
-    limited(main(), 5)
+    limited(main())
 
 
 def test_the_numbers_of_durable_events_count_from_1_without_gaps() -> None:
@@ -172,7 +172,7 @@ def test_edges_are_told_only_to_those_who_debug() -> None:
         (fired,) = [e for e in debug if e.event == "edge_fired"]
         assert fired.data == {"from": "a", "to": "b"}
 
-    limited(main(), 5)
+    limited(main())
 
 
 def test_both_state_changes_of_a_loop_node_tell_how_it_decided() -> None:
@@ -208,7 +208,7 @@ def test_resuming_after_any_event_gives_the_rest_without_gap_or_repeat(
                 rest = await collected(session.events(after=after))
                 assert rest == everything[after:]
 
-    limited(main(), 20)
+    limited(main())
 
 
 def test_a_watcher_that_comes_and_goes_while_it_runs_sees_everything_once() -> None:
@@ -229,7 +229,7 @@ def test_a_watcher_that_comes_and_goes_while_it_runs_sees_everything_once() -> N
             assert seen == await collected(session.events())
             assert seen[-1].data["status"] == "completed"
 
-    limited(main(), 10)
+    limited(main())
 
 
 def test_resuming_past_the_end_of_a_finished_session_gives_nothing() -> None:
@@ -238,7 +238,7 @@ def test_resuming_past_the_end_of_a_finished_session_gives_nothing() -> None:
             session = await finished(engine, looping())
             assert await collected(session.events(after=10_000)) == []
 
-    limited(main(), 5)
+    limited(main())
 
 
 # Watchers
@@ -256,7 +256,7 @@ def test_several_watchers_see_the_same() -> None:
             assert await late == seen[0][9:]
             assert seen[0] == await collected(session.events())
 
-    limited(main(), 10)
+    limited(main())
 
 
 def test_a_watcher_that_starts_after_the_end_gets_everything() -> None:
@@ -268,7 +268,7 @@ def test_a_watcher_that_starts_after_the_end_gets_everything() -> None:
             live = await watching
             assert await collected(session.events()) == live
 
-    limited(main(), 5)
+    limited(main())
 
 
 def test_a_slow_watcher_misses_nothing_durable_and_holds_nobody_up() -> None:
@@ -292,7 +292,7 @@ def test_a_slow_watcher_misses_nothing_durable_and_holds_nobody_up() -> None:
             assert slow == await collected(session.events())
             assert len(slow) > 1000
 
-    limited(main(), 20)
+    limited(main())
 
 
 def test_breaking_off_leaks_no_task_and_no_watcher() -> None:
@@ -311,7 +311,7 @@ def test_breaking_off_leaks_no_task_and_no_watcher() -> None:
             await session.answer("on")
             assert (await session.result()).status == "completed"
 
-    limited(main(), 5)
+    limited(main())
 
 
 def test_a_cancelled_watcher_leaks_nothing() -> None:
@@ -330,7 +330,7 @@ def test_a_cancelled_watcher_leaks_nothing() -> None:
             gc.collect()
             await until(lambda: not others() and not session._watchers)
 
-    limited(main(), 5)
+    limited(main())
 
 
 def test_a_watcher_may_use_the_controls() -> None:
@@ -348,7 +348,7 @@ def test_a_watcher_may_use_the_controls() -> None:
                     await session.answer(answers.pop(0))
             assert (await session.result()).output == "done"
 
-    limited(main(), 5)
+    limited(main())
 
 
 # Live events
@@ -370,7 +370,7 @@ def test_tokens_come_between_running_and_completed_of_their_step() -> None:
         durable = [e.seq for e in events if e.seq is not None]
         assert durable == list(range(1, len(durable) + 1))
 
-    limited(main(), 5)
+    limited(main())
 
 
 def test_tokens_of_parallel_steps_stay_within_their_steps() -> None:
@@ -399,7 +399,7 @@ def test_tokens_of_parallel_steps_stay_within_their_steps() -> None:
             ]
             assert [e.data["chunk"] for e in own[1:-1]] == [str(n) for n in range(10)]
 
-    limited(main(), 5)
+    limited(main())
 
 
 def test_tokens_are_live_only() -> None:
@@ -409,7 +409,7 @@ def test_tokens_are_live_only() -> None:
             events = await collected(session.events())
             assert "token_stream" not in {e.event for e in events}
 
-    limited(main(), 5)
+    limited(main())
 
 
 @pytest.mark.parametrize("over", [0, 1, 500])
@@ -425,7 +425,7 @@ def test_a_lagging_watcher_loses_only_the_oldest_tokens_beyond_the_limit(over: i
         assert durable == list(range(1, len(durable) + 1))
         assert events[-1].data["status"] == "completed"
 
-    limited(main(), 10)
+    limited(main())
 
 
 def test_a_watcher_that_keeps_up_loses_no_token() -> None:
@@ -446,7 +446,7 @@ def test_a_watcher_that_keeps_up_loses_no_token() -> None:
             events = await collected(session.events())
         assert len([e for e in events if e.event == "token_stream"]) == chunks
 
-    limited(main(), 10)
+    limited(main())
 
 
 def test_an_agent_streams_its_words() -> None:
@@ -460,7 +460,7 @@ def test_an_agent_streams_its_words() -> None:
         chunks = [e.data for e in events if e.event == "token_stream"]
         assert chunks == [{"chunk": text, "agent": "w"} for text in ("one ", "two ", "three")]
 
-    limited(main(), 5)
+    limited(main())
 
 
 # Addresses
@@ -502,7 +502,7 @@ def test_the_rounds_of_nested_loops_can_be_listed() -> None:
             addresses = [record.address for record in session.rounds()]
             assert addresses == ["O[1]", "O[1]/I[1]", "O[1]/I[2]", "O[2]", "O[2]/I[1]", "O[2]/I[2]"]
 
-    limited(main(), 5)
+    limited(main())
 
 
 def test_a_skipped_node_is_told_with_its_own_address() -> None:
@@ -561,4 +561,4 @@ def test_tokens_of_a_blocking_node_arrive_while_it_runs() -> None:
         finally:
             release.set()
 
-    limited(main(), 30)
+    limited(main())

@@ -36,7 +36,7 @@ def test_a_question_suspends_and_its_answer_goes_on() -> None:
             assert (result.status, result.output) == ("completed", "fine")
             assert session.questions == {}
 
-    limited(main(), 5)
+    limited(main())
 
 
 def test_the_events_of_a_question_tell_what_was_asked_and_answered() -> None:
@@ -73,7 +73,7 @@ def test_who_answered_is_in_the_event() -> None:
             (got,) = [e.data async for e in session.events() if e.event == "human_input_received"]
             assert got == {"answer": "yes", "by": "Grace"}
 
-    limited(main(), 5)
+    limited(main())
 
 
 @pytest.mark.parametrize("order", [["h1", "h2"], ["h2", "h1"]])
@@ -93,7 +93,7 @@ def test_two_open_questions_are_answered_in_any_order_by_name(order: list[str]) 
             result = await session.settled()
             assert result.output == "to h1 to h2"
 
-    limited(main(), 5)
+    limited(main())
 
 
 def test_without_a_name_the_oldest_question_is_answered() -> None:
@@ -114,7 +114,7 @@ def test_an_answer_counts_once_also_when_two_come_at_once() -> None:
             assert [type(each) for each in got[1:]] == [WrongState, WrongState]
             assert (await session.result()).output == "first"
 
-    limited(main(), 5)
+    limited(main())
 
 
 def test_an_unknown_node_is_told_apart_from_one_without_a_question() -> None:
@@ -128,7 +128,7 @@ def test_an_unknown_node_is_told_apart_from_one_without_a_question() -> None:
                 await session.answer("x", node="s")
             assert session.status == "waiting"
 
-    limited(main(), 5)
+    limited(main())
 
 
 def test_waiting_costs_no_task() -> None:
@@ -147,7 +147,7 @@ def test_waiting_costs_no_task() -> None:
                 assert (await session.settled()).output == "b a"
             assert not others()
 
-    limited(main(), 20)
+    limited(main())
 
 
 def test_the_other_branch_goes_on_while_a_human_is_waited_for() -> None:
@@ -185,7 +185,7 @@ def test_the_other_branch_goes_on_while_a_human_is_waited_for() -> None:
             ]
             assert states == ["running", "waiting", "running", "completed"]
 
-    limited(main(), 5)
+    limited(main())
 
 
 def test_an_answer_while_another_branch_runs_is_taken_at_once() -> None:
@@ -211,7 +211,7 @@ def test_an_answer_while_another_branch_runs_is_taken_at_once() -> None:
             gate.set()
             assert (await session.result()).output == "early slow"
 
-    limited(main(), 5)
+    limited(main())
 
 
 def test_an_answer_in_a_pause_waits_for_the_resume() -> None:
@@ -227,7 +227,7 @@ def test_an_answer_in_a_pause_waits_for_the_resume() -> None:
             await session.resume()
             assert (await session.settled()).output == "noted"
 
-    limited(main(), 5)
+    limited(main())
 
 
 def test_a_pause_of_a_waiting_session_ends_in_waiting_again() -> None:
@@ -242,7 +242,7 @@ def test_a_pause_of_a_waiting_session_ends_in_waiting_again() -> None:
             await session.answer("x")
             assert (await session.settled()).status == "completed"
 
-    limited(main(), 5)
+    limited(main())
 
 
 def test_stopping_a_waiting_session_withdraws_the_question() -> None:
@@ -256,7 +256,7 @@ def test_stopping_a_waiting_session_withdraws_the_question() -> None:
                 await session.answer("late")
             assert (await session.result()).status == "cancelled"
 
-    limited(main(), 5)
+    limited(main())
 
 
 def test_a_human_in_a_loop_is_asked_in_every_round() -> None:
@@ -300,7 +300,7 @@ def test_the_run_of_an_engine_ends_where_it_waits() -> None:
             await session.answer("later")
             assert (await session.result()).output == "later"
 
-    limited(main(), 5)
+    limited(main())
 
 
 @pytest.mark.parametrize("answer", ["", 0, False, {"a": 1}, ["x"]])
@@ -319,4 +319,4 @@ def test_an_answer_of_any_kind_counts_as_one(answer: Any) -> None:
             assert result.output is not None
             assert result.output.startswith("got")
 
-    limited(main(), 5)
+    limited(main())

@@ -148,7 +148,7 @@ def test_a_step_that_failed_for_good_and_one_that_ran_out_of_time_are_in_the_led
     async def work(inp: Context) -> str:
         inp.charge(spends(inp.round))
         if inp.round == 1:
-            await asyncio.sleep(60)
+            await asyncio.sleep(600)
         raise ValueError("no")
 
     graph = relay(work)

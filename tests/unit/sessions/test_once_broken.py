@@ -29,7 +29,7 @@ def test_a_process_that_is_not_async_and_raises_fails_its_step() -> None:
 
     graph = Graph("g")
     graph.add("a", Plain())  # type: ignore[arg-type]
-    assert play(graph, seconds=3).result.message == "a: ValueError: at once"
+    assert play(graph).result.message == "a: ValueError: at once"
 
 
 @pytest.mark.parametrize("graph", [alone, beside])
@@ -41,7 +41,7 @@ def test_a_plain_function_that_meets_a_cancelled_future_fails_its_step(graph: An
         future.cancel()
         future.result()
 
-    result = play(graph(asks_a_cancelled_future), seconds=3).result
+    result = play(graph(asks_a_cancelled_future)).result
     assert (result.status, result.reason) == ("failed", "step_failed")
 
 
@@ -99,7 +99,7 @@ def test_a_refused_control_does_not_let_go_of_the_next_one(tmp_path: Path) -> No
             assert calls == ["work"]
             assert len(session.steps()) == 5
 
-    limited(main(), 5)
+    limited(main())
 
 
 @settings(max_examples=60, deadline=None)
@@ -108,4 +108,4 @@ def test_whatever_is_asked_of_a_session_in_a_file_every_step_runs_once(
     controls: list[str],
 ) -> None:
     with TemporaryDirectory() as folder:
-        limited(Storm().run(Path(folder) / "x.db", controls), 10)
+        limited(Storm().run(Path(folder) / "x.db", controls))

@@ -123,7 +123,7 @@ def test_a_sync_function_runs_in_the_event_loops_thread_and_a_blocking_one_does_
 
 
 def test_blocking_nodes_run_side_by_side() -> None:
-    barrier = threading.Barrier(3, timeout=10)
+    barrier = threading.Barrier(3, timeout=60)
 
     def meets(inp: Context) -> str:
         barrier.wait()
@@ -592,7 +592,7 @@ def test_a_lock_of_middleware_suspends_the_session() -> None:
             assert tripped.data["seconds"] == 7
             assert [step.node_id for step in session.steps()] == ["a", "b"]
 
-    limited(main(), 5)
+    limited(main())
 
 
 def test_a_node_type_of_ones_own_is_registered_like_the_built_in_ones() -> None:
@@ -692,7 +692,7 @@ def test_engine_run_starts_and_waits(tmp_path: Path) -> None:
         assert engine.get(result.session_id).status == "completed"
         await engine.close()
 
-    limited(main(), 5)
+    limited(main())
 
 
 def test_an_unknown_session_is_an_error_that_names_it() -> None:
@@ -710,7 +710,7 @@ def test_a_session_says_what_it_is() -> None:
             await session.result()
             assert session.status == "completed"
 
-    limited(main(), 5)
+    limited(main())
 
 
 @pytest.mark.parametrize("inputs", [5, 1.5, ["a"], b"x", ("a",), object(), True])
@@ -720,7 +720,7 @@ def test_inputs_of_the_wrong_type_are_refused(inputs: Any) -> None:
             with pytest.raises(CallError, match=type(inputs).__name__):
                 await engine.start(saying(Graph("g"), "a"), inputs)
 
-    limited(main(), 5)
+    limited(main())
 
 
 def test_a_hundred_sessions_of_one_graph_at_once_do_not_meet() -> None:
@@ -755,7 +755,7 @@ def test_a_hundred_sessions_of_one_graph_at_once_do_not_meet() -> None:
                 assert said == [f"{name} {number}" for number in range(1, 6)]
                 assert [len(s.outputs) for s in steps if s.node_id == "guard"] == [0, 0, 0, 1, 0]
 
-    limited(main(), 20)
+    limited(main())
 
 
 def test_one_graph_runs_in_many_engines_one_after_the_other() -> None:
@@ -792,7 +792,7 @@ def test_a_running_session_keeps_its_own_copy_of_the_graph() -> None:
             assert (await session.result()).output == "old"
             assert (await engine.run(graph)).output == "b"
 
-    limited(main(), 5)
+    limited(main())
 
 
 def test_a_loaded_graph_can_be_extended_in_python() -> None:
@@ -836,7 +836,7 @@ def test_a_result_does_not_change_any_more() -> None:
             assert (await session.settled()).usage.tokens == 20
             assert before.usage.tokens == 10
 
-    limited(main(), 5)
+    limited(main())
 
 
 def test_a_processor_shared_by_two_nodes_has_two_states() -> None:
@@ -911,7 +911,7 @@ def test_inputs_that_are_no_json_are_refused(inputs: Any) -> None:
             with pytest.raises(CallError):
                 await engine.start(saying(Graph("g"), "a"), inputs)
 
-    limited(main(), 5)
+    limited(main())
 
 
 def test_inputs_are_the_sessions_own() -> None:
@@ -931,7 +931,7 @@ def test_inputs_are_the_sessions_own() -> None:
             gate.set()
             assert (await session.result()).data == {"task": "x"}
 
-    limited(main(), 5)
+    limited(main())
 
 
 def test_the_one_liner_inside_a_running_loop_says_what_to_do_instead() -> None:
@@ -942,4 +942,4 @@ def test_the_one_liner_inside_a_running_loop_says_what_to_do_instead() -> None:
                 rondel.run(saying(Graph("g"), "a"))
             gc.collect()
 
-    limited(main(), 5)
+    limited(main())

@@ -324,7 +324,7 @@ def test_the_example_of_the_product_page(tmp_path: Path, monkeypatch: pytest.Mon
             "done",
         ]
 
-    limited(main(), 10)
+    limited(main())
 
 
 @pytest.mark.parametrize(
