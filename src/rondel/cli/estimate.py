@@ -10,11 +10,11 @@ import typer
 from rondel.cli.database import open_existing
 from rondel.cli.documents import open_graph
 from rondel.cli.options import Db, Debug
-from rondel.cli.simulate import open_simulated
 from rondel.cli.tables import print_table
 from rondel.cli.views import json_line, money
 from rondel.forecast.estimate import Amounts, Estimate
 from rondel.forecast.estimate import estimate as estimated
+from rondel.sessions.graph import Graph
 
 
 def estimate(
@@ -33,7 +33,7 @@ def estimate(
     graph = open_graph(file).graph
     store = open_existing(db).store
     try:
-        found = estimated(graph, partial(open_simulated, file), store)
+        found = estimated(graph, partial(_opened, file), store)
     finally:
         store.close()
     if as_json:
@@ -41,6 +41,10 @@ def estimate(
     else:
         _print(found)
     return 0
+
+
+def _opened(file: str) -> Graph:
+    return open_graph(file).graph
 
 
 def _print(found: Estimate) -> None:

@@ -22,6 +22,9 @@ PAST = 50
 BATCH, MOST = 40, 600
 """Simulated runs where there is no past: so many at a time, until their mean is known."""
 
+ENOUGH = 5000
+"""Simulated model calls after which the mean is taken as it is: nobody waits for a minute."""
+
 SURE = 0.025
 """The standard error of the mean, as a share of it, at which it is known."""
 
@@ -50,7 +53,7 @@ class Estimate(msgspec.Struct, frozen=True):
 def estimate(graph: Graph, opener: Opener, store: Store | None = None) -> Estimate:
     """The estimate of a graph; its past sessions in `store` count, if there are any.
 
-    `opener` opens the same graph on simulated models.
+    `opener` opens the same graph.
     """
     plan = graph.plan()
     past = _past(graph, plan, store) if store is not None else None
@@ -86,7 +89,7 @@ def _past(graph: Graph, plan: Plan, store: Store) -> tuple[Amounts, str] | None:
 
 def _simulated(opener: Opener) -> tuple[Amounts, str]:
     runs: list[Run] = []
-    while len(runs) < MOST and not _is_known([run.tokens for run in runs]):
+    while len(runs) < MOST and not _is_known(runs):
         seed = str(len(runs) // BATCH)
         runs += simulate(opener, BATCH, seed, as_configured=True).runs
     count = len(runs)
@@ -98,11 +101,13 @@ def _simulated(opener: Opener) -> tuple[Amounts, str]:
     return amounts, f"{count} simulated runs"
 
 
-def _is_known(values: list[int]) -> bool:
-    """Whether the mean of these values would hardly change with more of them."""
-    if len(values) < 2:
+def _is_known(runs: list[Run]) -> bool:
+    """Whether the mean of what they took would hardly change with more of them."""
+    if len(runs) < 2:
         return False
-    return stdev(values) <= SURE * mean(values) * sqrt(len(values))
+    tokens = [run.tokens for run in runs]
+    surely = stdev(tokens) <= SURE * mean(tokens) * sqrt(len(tokens))
+    return surely or sum(run.calls for run in runs) > ENOUGH
 
 
 def growing_nodes(plan: Plan) -> list[str]:

@@ -8,25 +8,31 @@ from random import Random
 from rondel.engine.registry import Registry
 from rondel.models.model import Answer, ProviderConfig, Request
 from rondel.models.prose import is_reviewer
+from rondel.models.scripted import ScriptedConfig, scripted
 from rondel.models.simulated import ScoreConfig, SimulatedConfig, SimulatedModel
 
 RUN: ContextVar[str] = ContextVar("RUN")
 """Which run this code is part of."""
 
 AS_CONFIGURED: ContextVar[bool] = ContextVar("AS_CONFIGURED", default=False)
-"""Whether scores go as the graph says; else they vary around that."""
+"""Whether scores and scripts go as the graph says; else they vary around that."""
 
 
 class ForecastModel:
     """A simulated model with another seed in every run."""
 
-    def __init__(self, config: ProviderConfig) -> None:
+    def __init__(self, config: ProviderConfig, registry: Registry) -> None:
         self._config = (
             config if isinstance(config, SimulatedConfig) else SimulatedConfig(name=config.name)
+        )
+        self._script = (
+            scripted(config.at_once(), registry) if isinstance(config, ScriptedConfig) else None
         )
 
     async def answer(self, request: Request) -> Answer:
         """What this run's model says."""
+        if self._script is not None and AS_CONFIGURED.get():
+            return await self._script.answer(request)
         run = RUN.get()
         config = self._config
         score = config.score if AS_CONFIGURED.get() else self._score(run, request)
@@ -51,4 +57,4 @@ class ForecastModel:
 
 def forecasting(registry: Registry) -> Registry:
     """The same names, every provider simulated."""
-    return registry.replacing("provider", lambda config, _registry: ForecastModel(config))
+    return registry.replacing("provider", ForecastModel)

@@ -21,17 +21,36 @@ class _Log:
     """One session; `ticks` are its own, from number `row.parent_length` on."""
 
     row: SessionRow
+    """As it was made."""
     order: int
-    parent: _Log | None = None
+    parent: _Log | None
+    created_at: float
+    updated_at: float
+    status: str
+    reason: str
     ticks: list[AnyTick] = field(default_factory=list)
     lease: Lease | None = None
-    letters: dict[int, Letter] = field(default_factory=dict)
-    snapshots: dict[int, bytes] = field(default_factory=dict)
-    attached: set[str] = field(default_factory=set)
+    letters: tuple[Letter, ...] = ()
+    snapshots: tuple[tuple[int, bytes], ...] = ()
+    """Each with its number of ticks, the fewest first."""
 
     @property
     def length(self) -> int:
         return self.row.parent_length + len(self.ticks)
+
+    @property
+    def row_now(self) -> SessionRow:
+        return replace(
+            self.row,
+            status=self.status,
+            reason=self.reason,
+            created_at=self.created_at,
+            updated_at=self.updated_at,
+            length=self.length,
+        )
+
+    def drop_letter(self, number: int) -> None:
+        self.letters = tuple(letter for letter in self.letters if letter.number != number)
 
 
 class MemoryStore(Recollection):
@@ -42,6 +61,8 @@ class MemoryStore(Recollection):
         self._logs: dict[str, _Log] = {}
         self._created = 0
         self._posted = 0
+        self._attached: dict[str, set[str]] = {}
+        """What sessions refer to, for those that refer to anything."""
         self._attachments: dict[str, bytes] = {}
         self._held_until: dict[str, float] = {}
 
@@ -55,9 +76,10 @@ class MemoryStore(Recollection):
         check_fork(row, parent.length if parent else 0)
         now = time.time()
         made = row.created_at or now
-        row = replace(row, created_at=made, updated_at=row.updated_at or made)
+        updated = row.updated_at or made
         self._created += 1
-        log = self._logs[row.id] = _Log(row, self._created, parent)
+        log = _Log(row, self._created, parent, made, updated, row.status, row.reason)
+        self._logs[row.id] = log
         if "attachments" in row.inputs:
             self.refer(row.id, used_in(row.inputs))
         if owner is not None:
@@ -66,7 +88,7 @@ class MemoryStore(Recollection):
     def session(self, id: str) -> SessionRow | None:
         """The session's row, or None."""
         log = self._logs.get(id)
-        return None if log is None else replace(log.row, length=log.length)
+        return None if log is None else log.row_now
 
     def sessions(
         self,
@@ -80,20 +102,20 @@ class MemoryStore(Recollection):
         found = [
             log
             for log in self._logs.values()
-            if status in (None, log.row.status)
+            if status in (None, log.status)
             and graph_id in (None, log.row.graph_id)
-            and (edge is None or (log.row.created_at, log.order) < edge)
+            and (edge is None or (log.created_at, log.order) < edge)
         ]
-        found.sort(key=lambda log: (log.row.created_at, log.order), reverse=True)
+        found.sort(key=lambda log: (log.created_at, log.order), reverse=True)
         shown = found[:limit]
         more = len(found) > len(shown) and shown
-        last = cursor(shown[-1].row.created_at, shown[-1].order) if more else None
-        return Page([replace(log.row, length=log.length) for log in shown], last)
+        last = cursor(shown[-1].created_at, shown[-1].order) if more else None
+        return Page([log.row_now for log in shown], last)
 
     def set_status(self, id: str, status: str, reason: str = "") -> None:
         """Change the status."""
         log = self._log(id)
-        log.row = replace(log.row, status=status, reason=reason, updated_at=time.time())
+        log.status, log.reason, log.updated_at = status, reason, time.time()
 
     def delete(self, id: str) -> None:
         """Forget a session that nobody drives and whose past no fork shares."""
@@ -101,6 +123,7 @@ class MemoryStore(Recollection):
         forks = [other.row.id for other in self._logs.values() if other.parent is log]
         check_deletable(id, forks[0] if forks else None, self.lease(id))
         del self._logs[id]
+        self._attached.pop(id, None)
         self.forget(Group(id, own=True))
         if self._attachments:
             self._sweep()
@@ -108,14 +131,13 @@ class MemoryStore(Recollection):
     def ended_before(self, time: float, limit: int = 1000) -> list[str]:
         """Sessions that ended before then and whose past no fork shares."""
         shared = {log.row.parent for log in self._logs.values()}
-        rows = [log.row for log in self._logs.values()]
-        rows = [
-            row
-            for row in rows
-            if row.status in ENDED and row.updated_at < time and row.id not in shared
+        found = [
+            log
+            for log in self._logs.values()
+            if log.status in ENDED and log.updated_at < time and log.row.id not in shared
         ]
-        rows.sort(key=lambda row: row.updated_at)
-        return [row.id for row in rows[:limit]]
+        found.sort(key=lambda log: log.updated_at)
+        return [log.row.id for log in found[:limit]]
 
     # Ticks
 
@@ -137,7 +159,7 @@ class MemoryStore(Recollection):
         if status is not None:
             self.set_status(id, status, reason)
         if letter is not None:
-            log.letters.pop(letter, None)
+            log.drop_letter(letter)
 
     def extend(self, id: str, ticks: Iterable[AnyTick]) -> None:
         """Add many ticks at once."""
@@ -161,7 +183,9 @@ class MemoryStore(Recollection):
         """The same in batches."""
         while batch := self.read(id, start, start + BATCH):
             yield batch
-            start += len(batch)
+            if len(batch) < BATCH:
+                return
+            start += BATCH
 
     # Who drives a session
 
@@ -199,16 +223,16 @@ class MemoryStore(Recollection):
         """Leave a control for whoever drives the session."""
         log = self._log(id)
         self._posted += 1
-        log.letters[self._posted] = Letter(self._posted, control, time.time())
+        log.letters += (Letter(self._posted, control, time.time()),)
         return self._posted
 
     def letters(self, id: str) -> list[Letter]:
         """The letters not yet answered, oldest first."""
-        return list(self._log(id).letters.values())
+        return list(self._log(id).letters)
 
     def discard(self, id: str, letter: int) -> None:
         """Remove a letter that changes nothing."""
-        self._log(id).letters.pop(letter, None)
+        self._log(id).drop_letter(letter)
 
     def pending(self, ids: Iterable[str] | None = None) -> set[str]:
         """Which sessions, or which of these, have letters."""
@@ -224,20 +248,20 @@ class MemoryStore(Recollection):
     def save_snapshot(self, id: str, n: int, blob: bytes, keep: int | None = None) -> None:
         """Keep what the first `n` ticks fold to."""
         log = self._log(id)
-        log.snapshots[n] = blob
-        if keep is not None:
-            for old in sorted(log.snapshots)[:-keep]:
-                del log.snapshots[old]
+        others = [kept for kept in log.snapshots if kept[0] != n]
+        kept = sorted([*others, (n, blob)], key=_ticks_in)
+        log.snapshots = tuple(kept if keep is None else kept[-keep:])
 
     def latest_snapshot(self, id: str, at_most: int | None = None) -> tuple[int, bytes] | None:
         """The newest snapshot of at most that many ticks, from the shared past too."""
         log: _Log | None = self._log(id)
         while log is not None:
-            kept = sorted(log.snapshots)
-            place = len(kept) if at_most is None else bisect_right(kept, at_most)
+            kept = log.snapshots
+            place = len(kept)
+            if at_most is not None:
+                place = bisect_right(kept, at_most, key=_ticks_in)
             if place:
-                n = kept[place - 1]
-                return n, log.snapshots[n]
+                return kept[place - 1]
             shared = log.row.parent_length
             at_most = shared if at_most is None else min(at_most, shared)
             log = log.parent
@@ -253,9 +277,10 @@ class MemoryStore(Recollection):
 
     def refer(self, id: str, digests: Iterable[str]) -> None:
         """The session needs these attachments."""
-        log = self._log(id)
+        self._log(id)
+        attached = self._attached.setdefault(id, set())
         for digest in digests:
-            log.attached.add(digest)
+            attached.add(digest)
             self._held_until.pop(digest, None)
 
     def attachment(self, digest: str) -> bytes | None:
@@ -271,13 +296,13 @@ class MemoryStore(Recollection):
         log: _Log | None = self._log(id)
         found: set[str] = set()
         while log is not None:
-            found |= log.attached
+            found |= self._attached.get(log.row.id, set())
             log = log.parent
         return sorted(found)
 
     def _sweep(self) -> None:
         """Remove what no session refers to any more."""
-        used = {digest for log in self._logs.values() for digest in tuple(log.attached)}
+        used = {digest for attached in self._attached.values() for digest in tuple(attached)}
         now = time.time()
         for digest in list(self._attachments):
             if digest not in used and self._held_until.get(digest, 0.0) < now:
@@ -294,6 +319,10 @@ class MemoryStore(Recollection):
             return self._logs[id]
         except KeyError:
             raise UnknownSession(f"there is no session {id!r}") from None
+
+
+def _ticks_in(snapshot: tuple[int, bytes]) -> int:
+    return snapshot[0]
 
 
 class MemoryJournal(MemoryStore):

@@ -219,7 +219,9 @@ class SqliteStore:
         """The same in batches, for sessions of any length."""
         while batch := self.read(id, start, start + BATCH):
             yield batch
-            start += len(batch)
+            if len(batch) < BATCH:
+                return
+            start += BATCH
 
     # Who drives a session
 

@@ -73,6 +73,10 @@ class ScriptedAnswer(BaseModel):
             raise ValueError("an answer that fails reports no usage; drop error or usage")
         return self
 
+    def at_once(self) -> Self:
+        """The same answer without its delay."""
+        return self.model_copy(update={"delay": 0.0})
+
     @property
     def pieces(self) -> list[str]:
         """The content as it is streamed."""
@@ -129,6 +133,12 @@ class ScriptedConfig(ProviderConfig):
             says=tuple((answer.data, "".join(answer.pieces)) for answer in self.script),
             calls=Calls(1, max(usage.tokens for usage in taken), max(each.usd for each in taken)),
         )
+
+    def at_once(self) -> Self:
+        """The same script without its delays."""
+        answers = [answer.at_once() for answer in self.answers]
+        rules = [rule.model_copy(update={"answer": rule.answer.at_once()}) for rule in self.rules]
+        return self.model_copy(update={"answers": answers, "rules": rules})
 
     def usage_of(self, answer: ScriptedAnswer) -> Usage:
         """What an answer takes."""
@@ -194,11 +204,12 @@ def _condition(registry: Registry, when: str) -> Condition:
     return condition
 
 
-def _build(config: ScriptedConfig, registry: Registry) -> ScriptedModel:
+def scripted(config: ScriptedConfig, registry: Registry) -> ScriptedModel:
+    """The model that says this script."""
     rules = [(_condition(registry, rule.when), rule.answer) for rule in config.rules]
     return ScriptedModel(config, rules)
 
 
 def register(registry: Registry) -> None:
     """Add `scripted`."""
-    registry.provider("scripted", ScriptedConfig, _build)
+    registry.provider("scripted", ScriptedConfig, scripted)

@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from threading import get_ident
 from typing import Any, NamedTuple
-from weakref import WeakSet
 
 from rondel.engine import ticks
 from rondel.engine.binding import Binding
@@ -23,7 +22,7 @@ from rondel.graph.plan import Plan
 from rondel.journal.store import Durable, Store
 from rondel.sessions.controls import AnyControl, Expire, from_letter
 from rondel.sessions.events import Narrator
-from rondel.sessions.stream import Bell, Watcher
+from rondel.sessions.stream import Audience
 
 SNAPSHOT_EVERY = 2000
 """Ticks between snapshots of a small state; a large one is written less often."""
@@ -70,8 +69,7 @@ class Drive:
         id: str,
         store: Store,
         binding: Binding,
-        bell: Bell,
-        watchers: WeakSet[Watcher],
+        audience: Audience,
         guard: Guard | None,
         *,
         snapshots: bool,
@@ -80,8 +78,7 @@ class Drive:
         self._loop = asyncio.get_running_loop()
         self._thread = get_ident()
         self._store = store
-        self._bell = bell
-        self._watchers = watchers
+        self._audience = audience
         self._answering: tuple[ticks.AnyTick, int] | None = None
         """A tick that a letter asked for, and the letter: both are written at once."""
         self._guard = guard
@@ -172,8 +169,8 @@ class Drive:
             durable = self._append(tick)
         if durable is not None:
             return tick, self._told(durable)
-        if self._bell.waiting:
-            self._bell.ring()
+        if self._audience.waiting:
+            self._audience.ring()
         return tick, None
 
     def _answer(self, tick: ticks.AnyTick) -> Durable:
@@ -184,7 +181,7 @@ class Drive:
     async def _told(self, durable: Awaitable[None]) -> None:
         """Those who watch read what is durable, so they hear of it then."""
         await durable
-        self._bell.ring()
+        self._audience.ring()
 
     def _applied(self) -> None:
         core = self.core
@@ -198,12 +195,9 @@ class Drive:
             self._runner.next_look = self.length + pause
 
     def _live(self, step: Step, event: str, data: dict[str, Any]) -> None:
-        if not self._watchers:
+        if not self._audience.is_there:
             return
         if get_ident() != self._thread:
             self._loop.call_soon_threadsafe(self._live, step, event, data)
             return
-        face = Narrator.live(self.id, step, event, data)
-        for watcher in self._watchers:
-            watcher.hear(self.length, face)
-        self._bell.ring()
+        self._audience.hear(self.length, Narrator.live(self.id, step, event, data))

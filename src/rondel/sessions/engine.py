@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Self
-from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from rondel.engine import ticks
 from rondel.engine.binding import Binding
@@ -42,9 +42,10 @@ from rondel.sessions.graph import Graph, Stored, as_graph
 from rondel.sessions.owner import is_gone, new_owner, process_of
 from rondel.sessions.quarantine import Quarantine
 from rondel.sessions.records import Result
+from rondel.sessions.rest import Glances
 from rondel.sessions.session import Session
 from rondel.sessions.stores import DEFAULT, Database, Durability, open_store
-from rondel.sessions.stream import Bell, Watcher
+from rondel.sessions.stream import Audience
 
 Inputs = str | dict[str, Any] | None
 
@@ -77,6 +78,7 @@ class Engine:
         self._registry = registry
         self._middleware = tuple(middleware)
         self._owner = new_owner()
+        self.glances = Glances()
         self._driven: dict[str, Session] = {}
         self._handles: WeakValueDictionary[str, Session] = WeakValueDictionary()
         self._handed_over: dict[str, Graph] = {}
@@ -318,11 +320,11 @@ class Engine:
             with suppress(JournalError):  # the lease ends with this process, at the latest
                 self.store.release(session.id, self._owner)
 
-    def drive(self, id: str, binding: Binding, bell: Bell, watchers: WeakSet[Watcher]) -> Drive:
+    def drive(self, id: str, binding: Binding, audience: Audience) -> Drive:
         """The session's state, ready to go on."""
         snapshots = not isinstance(self.store, MemoryStore)
         guard = circuit_breaker(binding.plan)
-        return Drive(id, self.store, binding, bell, watchers, guard, snapshots=snapshots)
+        return Drive(id, self.store, binding, audience, guard, snapshots=snapshots)
 
     def watch(self) -> None:
         """Look after leases, letters and what other processes write, while anybody cares."""

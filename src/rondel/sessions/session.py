@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
 
 from rondel.engine import ticks
 from rondel.engine.core import ENDED, Core
@@ -28,10 +26,10 @@ from rondel.sessions.records import (
     RoundRecord,
     StepLister,
     StepRecord,
-    questions_of,
     result_of,
 )
-from rondel.sessions.stream import Bell, Watcher
+from rondel.sessions.rest import Rest
+from rondel.sessions.stream import Audience, Bell, Watcher
 
 if TYPE_CHECKING:
     from rondel.sessions.engine import Engine
@@ -42,25 +40,29 @@ LONGEST_SLEEP = 3600.0
 """Seconds after which a deadline far away is looked at again: clocks are set."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rest:
-    """A session at a glance, after so many ticks."""
-
-    result: Result
-    asking: list[QuestionRecord]
-    length: int = -1
-
-    @classmethod
-    def of(cls, id: str, core: Core) -> Rest:
-        """As a core stands."""
-        return cls(result_of(id, core), questions_of(core))
-
-
 class Session:
     """A session: its state, its events, its past, and its controls.
 
     While nothing is under way in it, it holds no task and none of its state: that is in the store.
     """
+
+    __slots__ = (
+        "__weakref__",
+        "_alarm",
+        "_audience",
+        "_closed",
+        "_controls",
+        "_drive",
+        "_engine",
+        "_error",
+        "_graph",
+        "_plan",
+        "_reached",
+        "_resting",
+        "_turns",
+        "_waking",
+        "id",
+    )
 
     def __init__(self, id: str, engine: Engine, graph: Graph | None = None) -> None:
         self.id = id
@@ -68,18 +70,20 @@ class Session:
         self._graph = graph
         self._plan: Plan | None = None
         self._drive: Drive | None = None
-        self._bell = Bell()
-        """Rings at every tick, for those who watch."""
+        self._audience = Audience()
+        """Its bell rings at every tick."""
         self._turns = Bell()
         """Rings when the session comes to rest or goes on, for those who wait for that."""
-        self._watchers: WeakSet[Watcher] = WeakSet()
         self._closed = False
         self._controls = 0
         """How many controls are being recorded: the session is not let go of meanwhile."""
         self._error: BaseException | None = None
         self._alarm: asyncio.TimerHandle | None = None
         self._waking: asyncio.Task[None] | None = None
+        self._reached = 0
+        """How many ticks it had when it last came to rest here."""
         self._resting: Rest | None = None
+        """How it ended, once that is known here."""
 
     def __repr__(self) -> str:
         return f"<Session {self.id} {self.status}>"
@@ -89,7 +93,7 @@ class Session:
     @property
     def status(self) -> str:
         """One of the states of a session."""
-        if self._is_over and self._resting is not None:
+        if self._resting is not None:
             return self._resting.result.status
         return self._drive.core.status if self._drive is not None else self.row.status
 
@@ -136,11 +140,15 @@ class Session:
 
     async def settled(self) -> Result:
         """Wait until the session is over or needs somebody outside to go on."""
+        drive = self._drive
         while self._drive is not None:
+            drive = self._drive
             self._check_alive()
             await self._turns.wait()
-        if not self._is_over:
+        if self._resting is None:
             self._check_alive()
+            if drive is not None and drive.length == self._reached:
+                return result_of(self.id, drive.core)
         return self.snapshot()
 
     def snapshot(self) -> Result:
@@ -153,11 +161,11 @@ class Session:
         watcher = Watcher(
             Narrator(self.id, self.plan, debug),
             lambda start: self._engine.store.read(self.id, start, start + 1000),
-            self._bell,
+            self._audience,
             after,
             self._check_alive,
         )
-        self._watchers.add(watcher)
+        self._audience.join(watcher)
         return watcher.events()
 
     def steps(self) -> list[StepRecord]:
@@ -315,8 +323,7 @@ class Session:
         drive, self._drive = self._drive, None
         if drive is not None:
             await drive.close()
-            self._resting = replace(Rest.of(self.id, drive.core), length=drive.length)
-            self._engine.let_go(self)
+            self._come_to_rest(drive)
         self._ring()
 
     def _open(self) -> Drive:
@@ -324,7 +331,7 @@ class Session:
             binding = self._engine.bind(self.graph)
             self._engine.take(self)
             try:
-                self._drive = self._engine.drive(self.id, binding, self._bell, self._watchers)
+                self._drive = self._engine.drive(self.id, binding, self._audience)
             except BaseException:
                 self._engine.let_go(self)
                 raise
@@ -379,32 +386,36 @@ class Session:
                 drive.raise_if_broken()
             except BaseException as error:  # whoever waits for the session gets it
                 self._error = error
-            self._resting = replace(Rest.of(self.id, drive.core), length=drive.length)
             self._drive = None
-            self._engine.let_go(self)
+            self._come_to_rest(drive)
             self.mind_deadline(drive.core)
         self._ring()
+
+    def _come_to_rest(self, drive: Drive) -> None:
+        self._reached = drive.length
+        if drive.core.ended:
+            self._resting = Rest.of(self.id, drive.core, drive.length)
+        self._engine.let_go(self)
 
     def _rest(self) -> Rest:
         """What a glance at the session shows: live, as it was when it came to rest, or folded."""
         if self._drive is not None:
-            return Rest.of(self.id, self._drive.core)
-        if self._is_over and self._resting is not None:
+            return Rest.of(self.id, self._drive.core, self._drive.length)
+        if self._resting is not None:
             return self._resting
-        row = self.row
-        if self._resting is None or self._resting.length != row.length:
-            core, length = fold(self._engine.store, self.id, self.plan)
-            self._resting = replace(Rest.of(self.id, core), length=length)
-        return self._resting
-
-    @property
-    def _is_over(self) -> bool:
-        """Whether it came to rest here for good: nothing more can be learnt of it."""
-        return self._resting is not None and self._resting.result.status in ENDED
+        glances = self._engine.glances
+        rest = glances.recall(self.id, self.row.length)
+        if rest is None:
+            rest = Rest.of(self.id, *fold(self._engine.store, self.id, self.plan))
+            if rest.result.status in ENDED:
+                self._resting = rest
+            else:
+                glances.keep(self.id, rest)
+        return rest
 
     def _ring(self) -> None:
         self._turns.ring()
-        self._bell.ring()
+        self._audience.ring()
 
     def _check_alive(self) -> None:
         if self._closed:

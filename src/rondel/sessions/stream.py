@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
+from weakref import WeakSet
 
 from rondel.engine.ticks import AnyTick
 from rondel.sessions.events import Event, Narrator
@@ -26,12 +27,12 @@ class Bell:
     __slots__ = ("waiting",)
 
     def __init__(self) -> None:
-        self.waiting: list[asyncio.Future[None]] = []
+        self.waiting: list[asyncio.Future[None]] | None = None
 
     def ring(self) -> None:
         """There is news."""
         if self.waiting:
-            waiting, self.waiting = self.waiting, []
+            waiting, self.waiting = self.waiting, None
             for future in waiting:
                 if not future.done():
                     future.set_result(None)
@@ -39,8 +40,38 @@ class Bell:
     async def wait(self) -> None:
         """Return at the next ring."""
         future = asyncio.get_running_loop().create_future()
-        self.waiting.append(future)
+        if self.waiting is None:
+            self.waiting = [future]
+        else:
+            self.waiting.append(future)
         await future
+
+
+class Audience(Bell):
+    """Those who watch a session: the bell they wait for, and what is said to each of them."""
+
+    __slots__ = ("_watchers",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._watchers: WeakSet[Watcher] | None = None
+
+    def join(self, watcher: Watcher) -> None:
+        """Say to this one too what nobody records."""
+        if self._watchers is None:
+            self._watchers = WeakSet()
+        self._watchers.add(watcher)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether anybody watches."""
+        return bool(self._watchers)
+
+    def hear(self, position: int, event: Event) -> None:
+        """A live event has happened after `position` ticks."""
+        for watcher in self._watchers or ():
+            watcher.hear(position, event)
+        self.ring()
 
 
 class Watcher:

@@ -120,6 +120,40 @@ def test_the_estimate_is_within_a_tenth_of_the_ledger_of_simulated_runs(file: Pa
         assert tokens is None or run.tokens <= tokens
 
 
+SCRIPT = """
+graph:
+  id: script
+  start: Writer
+  nodes:
+    - id: Writer
+      type: agent
+      config:
+        provider: scripted
+        answers: [{content: draft, delay: 60}, {content: final, usage: {output_tokens: 7}}]
+    - {id: Out, type: passthrough}
+  edges:
+    - {from: Writer, to: Writer, condition: {type: keyword, config: {none: [final]}}}
+    - {from: Writer, to: Out, condition: {type: keyword, config: {any: [final]}}}
+"""
+
+
+def test_a_script_is_estimated_as_it_is_written_and_at_once() -> None:
+    """It took a minute, and tokens were expected of a graph whose worst case had none."""
+    opener = partial(opened, SCRIPT)
+    found = estimate(opener(), opener)
+    assert (found.expected.model_calls, found.expected.tokens) == (2, 7)
+
+
+def test_a_mean_that_stays_unsure_is_taken_as_it_is() -> None:
+    """600 runs of up to a hundred rounds took a minute."""
+    endless = SCRIPT.replace("provider: scripted", "role: You write.").split("        answers")[0]
+    text = endless + SCRIPT[SCRIPT.index("    - {id: Out") :]
+    opener = partial(opened, text)
+    found = estimate(opener(), opener)
+    runs = int(found.source.split()[0])
+    assert runs * (found.expected.model_calls or 0) < 20_000
+
+
 def test_a_node_that_sends_its_history_again_and_again_is_named() -> None:
     growing = REFINE.replace(
         "{id: Writer, type: agent,", "{id: Writer, type: agent, context_window: -1,"

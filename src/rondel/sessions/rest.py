@@ -1,0 +1,44 @@
+"""Sessions at a glance, while nothing is under way in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rondel.engine.core import Core
+from rondel.sessions.records import QuestionRecord, Result, questions_of, result_of
+
+GLANCES = 64
+"""How many sessions are kept as they were last seen; others are read again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """A session at a glance, after so many ticks."""
+
+    result: Result
+    asking: list[QuestionRecord]
+    length: int
+
+    @classmethod
+    def of(cls, id: str, core: Core, length: int) -> Rest:
+        """As a core stands."""
+        return cls(result_of(id, core), questions_of(core), length)
+
+
+class Glances:
+    """How the sessions looked that somebody asked about last: a session keeps none of it."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, Rest] = {}
+
+    def recall(self, id: str, length: int) -> Rest | None:
+        """The session after so many ticks, if it was seen then."""
+        seen = self._seen.get(id)
+        return seen if seen is not None and seen.length == length else None
+
+    def keep(self, id: str, rest: Rest) -> None:
+        """Remember it for the next who asks; the one kept longest is forgotten for it."""
+        self._seen.pop(id, None)
+        if len(self._seen) >= GLANCES:
+            del self._seen[next(iter(self._seen))]
+        self._seen[id] = rest
