@@ -47,32 +47,32 @@ class Executor:
 
     def perform(self, command: Command) -> Performed:
         """Do what the core asks for; the tick says what came of it, now or when awaited."""
-        if isinstance(command, Step):
-            return self._run_step(command)
+        if not isinstance(command, Step):
+            return self._decide(command)
+        ctx = StepContext(command, self._shell, self._clock())
+        bound = self._nodes[command.node.index]
+        try:
+            if bound.now is None:
+                return self._await_step(command, ctx, bound.call(ctx))  # type: ignore[misc]
+            outcome = bound.now(ctx)
+            if outcome.__class__ is Emit:
+                return self._emitted(command, ctx, outcome)
+            if inspect.isawaitable(outcome):
+                return self._await_step(command, ctx, outcome)
+            return self._other_outcome(command, ctx, outcome)
+        except OverBudget as over:
+            return self._refused(command, ctx, over)
+        except (Exception, asyncio.CancelledError) as error:  # what a node raises is its own
+            return self._failed(command, ctx, error)
+        except BaseExceptionGroup as group:
+            return self._several(command, ctx, group)
+
+    def _decide(self, command: Route | Judge | Leave) -> ticks.AnyTick:
         if isinstance(command, Route):
             return self._route(command)
         if isinstance(command, Judge):
             return self._judge(command)
         return self._leave(command)
-
-    def _run_step(self, step: Step) -> Performed:
-        ctx = StepContext(step, self._shell, self._clock())
-        bound = self._nodes[step.node.index]
-        try:
-            if bound.now is None:
-                return self._await_step(step, ctx, bound.call(ctx))  # type: ignore[misc]
-            outcome = bound.now(ctx)
-            if outcome.__class__ is Emit:
-                return self._emitted(step, ctx, outcome)
-            if inspect.isawaitable(outcome):
-                return self._await_step(step, ctx, outcome)
-            return self._other_outcome(step, ctx, outcome)
-        except OverBudget as over:
-            return self._refused(step, ctx, over)
-        except (Exception, asyncio.CancelledError) as error:  # what a node raises is its own
-            return self._failed(step, ctx, error)
-        except BaseExceptionGroup as group:
-            return self._several(step, ctx, group)
 
     async def _await_step(
         self, step: Step, ctx: StepContext, call: Awaitable[Outcome | Lock]

@@ -11,7 +11,9 @@ from rondel.engine.protocols import Lock, Note
 
 
 class Guard(Protocol):
-    """Middleware of a whole session: it sees every tick, wherever the session runs.
+    """Middleware of a whole session: it sees what happens, wherever the session runs.
+
+    Steps that finish without a model call and without sub-steps are none of its business.
 
     What it knows is what the ticks have taught it, so a session that is opened again goes on
     with the same guard; a lock opens for good only when the guard has learnt of the unlock.

@@ -48,6 +48,7 @@ class Runner:
         record: Recorder,
         live: Callable[[Step, str, dict[str, Any]], None],
         applied: Callable[[], None],
+        told: Callable[[], None],
         host: Host,
         guard: Guard | None = None,
     ) -> None:
@@ -67,6 +68,7 @@ class Runner:
         self._record = record
         self.live = live
         self._applied = applied
+        self._told = told
         self.signals: Mapping[str, Any] = core.signals
         self._ready: deque[Command] = deque(core.todo())
         self._driver: asyncio.Task[None] | None = None
@@ -279,6 +281,7 @@ class Runner:
             await self._follow(found)
         if durable is not None:
             await durable
+            self._told()  # those who watch read what is durable
         self._ready.extend(commands)
 
     # The guard

@@ -90,9 +90,9 @@ def _no_turns(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("graph_of", "work", "steps", "bound"),
     [
-        pytest.param(loop, run, 3, 43, id="a loop"),
+        pytest.param(loop, run, 3, 42, id="a loop"),
         pytest.param(lambda n: loop(n, window=-1), run, 3, 47, id="with a history"),
-        pytest.param(fan, run, 34, 43, id="fan-out and join"),
+        pytest.param(fan, run, 34, 42, id="fan-out and join"),
         pytest.param(loop, watch, 3, 96, id="every event told"),
     ],
 )
