@@ -35,8 +35,8 @@ class Step(msgspec.Struct, eq=False, gc=False):
     @property
     def address(self) -> str:
         """Where the step is: loops with their rounds, then the node and its visit."""
-        visit = f"#{self.visit}" if self.visit > 1 else ""
-        return self.frame.path(self.round) + self.node.name + visit
+        address = self.frame.path(self.round) + self.node.name
+        return address if self.visit == 1 else f"{address}#{self.visit}"
 
     @property
     def rounds(self) -> list[tuple[str, int]]:

@@ -302,7 +302,7 @@ class MemoryStore(Recollection):
 
     def _sweep(self) -> None:
         """Remove what no session refers to any more."""
-        used = {digest for attached in self._attached.values() for digest in tuple(attached)}
+        used = {digest for attached in tuple(self._attached.values()) for digest in tuple(attached)}
         now = time.time()
         for digest in list(self._attachments):
             if digest not in used and self._held_until.get(digest, 0.0) < now:

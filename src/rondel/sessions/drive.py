@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import suppress
 from threading import get_ident
 from typing import Any, NamedTuple
@@ -72,6 +72,7 @@ class Drive:
         audience: Audience,
         guard: Guard | None,
         *,
+        is_new: bool,
         snapshots: bool,
     ) -> None:
         self.id = id
@@ -82,9 +83,13 @@ class Drive:
         self._answering: tuple[ticks.AnyTick, int] | None = None
         """A tick that a letter asked for, and the letter: both are written at once."""
         self._guard = guard
-        self.core, length = fold(store, id, binding.plan, guard)
-        row = store.session(id)
-        self._status = row.status if row is not None else ""
+        if is_new:
+            self.core, length = Core(binding.plan), 0
+            self._status = self.core.status
+        else:
+            self.core, length = fold(store, id, binding.plan, guard)
+            row = store.session(id)
+            self._status = row.status if row is not None else ""
         self.was_stale = self._status != self.core.status
         """Whether the last process died between a tick and the note of what it led to."""
         self._runner = Runner(
@@ -94,6 +99,7 @@ class Drive:
             self._record,
             self._live,
             self._applied,
+            audience.ring,
             AsyncioHost(),
             guard,
         )
@@ -167,21 +173,14 @@ class Drive:
                 raise
             tick = ticks.Failed(tick.at, tick.step, str(error), "unstorable", list(tick.usage))
             durable = self._append(tick)
-        if durable is not None:
-            return tick, self._told(durable)
-        if self._audience.waiting:
+        if durable is None and self._audience.waiting:
             self._audience.ring()
-        return tick, None
+        return tick, durable
 
     def _answer(self, tick: ticks.AnyTick) -> Durable:
         """Record a tick while a letter is carried out; with the one it asked for, it is gone."""
         asked, letter = self._answering or (None, None)
         return self._store.append(self.id, tick, letter=letter if asked is tick else None)
-
-    async def _told(self, durable: Awaitable[None]) -> None:
-        """Those who watch read what is durable, so they hear of it then."""
-        await durable
-        self._audience.ring()
 
     def _applied(self) -> None:
         core = self.core

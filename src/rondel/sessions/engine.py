@@ -6,9 +6,9 @@ import asyncio
 import os
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from rondel.engine import ticks
@@ -26,7 +26,6 @@ from rondel.errors import (
     Unstorable,
 )
 from rondel.graph.plan import Plan
-from rondel.graph.secrets import Values
 from rondel.guards.circuit_breaker import circuit_breaker
 from rondel.guards.memory import MemoryGuard, promoted_nodes
 from rondel.journal.attachments import LARGEST, Attachments
@@ -38,12 +37,13 @@ from rondel.nodes.python import PYTHON
 from rondel.sessions.controls import Answer, AnyControl, to_letter
 from rondel.sessions.drive import Drive, fold
 from rondel.sessions.fork import Fork, plan_fork
-from rondel.sessions.graph import Graph, Stored, as_graph
+from rondel.sessions.graph import Graph, as_graph
 from rondel.sessions.owner import is_gone, new_owner, process_of
 from rondel.sessions.quarantine import Quarantine
 from rondel.sessions.records import Result
 from rondel.sessions.rest import Glances
 from rondel.sessions.session import Session
+from rondel.sessions.shelf import Shelf
 from rondel.sessions.stores import DEFAULT, Database, Durability, open_store
 from rondel.sessions.stream import Audience
 
@@ -57,6 +57,11 @@ RUNS_PYTHON = "runs_python"
 
 POLL = 0.2
 """Seconds between looks for what other processes wrote."""
+
+
+class _Bound(NamedTuple):
+    binding: Binding
+    labels: dict[str, Any]
 
 
 class Engine:
@@ -81,10 +86,8 @@ class Engine:
         self.glances = Glances()
         self._driven: dict[str, Session] = {}
         self._handles: WeakValueDictionary[str, Session] = WeakValueDictionary()
-        self._handed_over: dict[str, Graph] = {}
-        """Graphs of which the store does not keep all, by session."""
-        self._secrets: dict[str, Mapping[str, Values]] = {}
-        self._bindings: WeakKeyDictionary[Graph, Binding] = WeakKeyDictionary()
+        self._shelf = Shelf(registry)
+        self._bindings: WeakKeyDictionary[Graph, _Bound] = WeakKeyDictionary()
         self._poller: asyncio.Task[None] | None = None
         self._closed = False
 
@@ -102,7 +105,7 @@ class Engine:
             raise Disconnected("the engine is closed; it starts nothing any more")
         given = as_inputs(inputs)
         graph = as_graph(graph)
-        self.bind(graph)
+        labels = self._bound(graph).labels
         self.attachments.demand(attached_in(given))
         stored = graph.stored
         row = SessionRow(
@@ -111,7 +114,7 @@ class Engine:
             document=stored.document,
             includes=stored.includes,
             inputs=given,
-            labels=_labels(graph),
+            labels=labels,
         )
         return await self._begin(row, graph)
 
@@ -124,9 +127,10 @@ class Engine:
         """The session of that id."""
         session = self._handles.get(id)
         if session is None:
-            if self.store.session(id) is None:
+            row = self.store.session(id)
+            if row is None:
                 raise UnknownSession(f"there is no session {id!r}")
-            session = self._handles[id] = Session(id, self)
+            session = self._handles[id] = Session(id, self, self._shelf.at_hand(row))
         return session
 
     async def resume(self, id: str, graph: Graph | None = None) -> Session:
@@ -138,7 +142,7 @@ class Engine:
         session = self.get(id)
         if graph is not None:
             session.use(graph)
-            self._handed_over[id] = session.graph
+            self._shelf.hand_over(id, session.graph)
         await session.resume()
         return session
 
@@ -249,32 +253,31 @@ class Engine:
 
     def bind(self, graph: Graph) -> Binding:
         """The graph with its working parts; built once for each graph."""
+        return self._bound(graph).binding
+
+    def _bound(self, graph: Graph) -> _Bound:
         plan = graph.plan()
         bound = self._bindings.get(graph)
-        if bound is None or bound.plan is not plan:
+        if bound is None or bound.binding.plan is not plan:
             self._demand_allowed(plan)
             memory = WorkingMemory(self.store, plan.spec.memory)
             guard = MemoryGuard(promoted_nodes(plan), memory)
             serving = (self._registry or graph.registry).serving(
                 memory=memory, attachments=self.attachments
             )
-            bound = graph.bind(serving, (guard, *self._middleware))
-            self._bindings[graph] = bound
+            binding = graph.bind(serving, (guard, *self._middleware))
+            bound = self._bindings[graph] = _Bound(binding, _labels(graph))
         return bound
 
     def graph_of(self, row: SessionRow) -> Graph:
         """The copy of its graph that a session keeps."""
-        known = self._handed_over.get(row.id)
-        if known is not None:
-            return known
-        if row.labels.get("python"):
+        if row.labels.get("python") and not self._shelf.is_handed_over(row.id):
             raise CallError(
                 f"session {row.id} runs a graph written in Python; hand it over again: "
                 "engine.resume(id, graph)"
             )
-        stored = Stored(row.document, row.includes, self._secrets.get(row.id, {}))
         try:
-            return Graph.from_stored(stored, registry=self._registry)
+            return self._shelf.graph(row)
         except GraphError as error:
             if not (missing := self._missing_secrets(row)):
                 raise
@@ -286,10 +289,7 @@ class Engine:
 
     def outline_of(self, row: SessionRow) -> Graph:
         """The structure of a session's graph: enough to read the session, not to run it."""
-        known = self._handed_over.get(row.id)
-        if known is not None:
-            return known
-        return Graph.outline(row.document, row.includes, registry=self._registry)
+        return self._shelf.outline(row)
 
     def driver_of(self, id: str) -> str | None:
         """The other living process that drives the session, in words, or None."""
@@ -320,11 +320,12 @@ class Engine:
             with suppress(JournalError):  # the lease ends with this process, at the latest
                 self.store.release(session.id, self._owner)
 
-    def drive(self, id: str, binding: Binding, audience: Audience) -> Drive:
+    def drive(self, id: str, binding: Binding, audience: Audience, *, is_new: bool) -> Drive:
         """The session's state, ready to go on."""
         snapshots = not isinstance(self.store, MemoryStore)
         guard = circuit_breaker(binding.plan)
-        return Drive(id, self.store, binding, audience, guard, snapshots=snapshots)
+        parts = (id, self.store, binding, audience, guard)
+        return Drive(*parts, is_new=is_new, snapshots=snapshots)
 
     def watch(self) -> None:
         """Look after leases, letters and what other processes write, while anybody cares."""
@@ -348,13 +349,13 @@ class Engine:
         """Whether all is here that the store does not keep."""
         if row.labels.get(RUNS_PYTHON) and not self._allow_python:
             return False
-        if row.id in self._handed_over:
+        if self._shelf.is_handed_over(row.id):
             return True
         return not row.labels.get("python") and not self._missing_secrets(row)
 
     def _missing_secrets(self, row: SessionRow) -> list[str]:
         names = row.labels.get("secrets", ())
-        known = {name for values in self._secrets.get(row.id, {}).values() for name in values}
+        known = self._shelf.secrets_of(row.id)
         return [name for name in names if name not in known and name not in os.environ]
 
     def _demand_allowed(self, plan: Plan) -> None:
@@ -366,18 +367,11 @@ class Engine:
                     "allow it: --allow-python, or Engine(allow_python=True)"
                 )
 
-    def _keep(self, id: str, graph: Graph) -> None:
-        """Remember what the store does not keep of a session's graph."""
-        if graph.is_python:
-            self._handed_over[id] = graph
-        if graph.stored.secrets:
-            self._secrets[id] = graph.stored.secrets
-
     async def _begin(self, row: SessionRow, graph: Graph) -> Session:
         created = self.store.create(row, self._owner, LEASE)
         if created is not None:
             await created
-        self._keep(row.id, graph)
+        self._shelf.keep(row.id, graph)
         session = Session(row.id, self, graph)
         self._handles[row.id] = session
         if row.parent is None:
@@ -398,7 +392,7 @@ class Engine:
         created = self.store.create(row)
         if created is not None:
             await created
-        self._keep(row.id, fork.graph)
+        self._shelf.keep(row.id, fork.graph)
         session = self._handles[row.id] = Session(row.id, self, fork.graph)
         if row.parent is not None:
             await self._mark_fork(row.id, row.parent)

@@ -22,7 +22,7 @@ from rondel.engine.step import Step
 from rondel.graph.plan import Group, Plan
 
 
-class Event(msgspec.Struct, frozen=True):
+class Event(msgspec.Struct, frozen=True, gc=False):
     """One thing the outside sees; `seq` is None for live events, which are not durable."""
 
     seq: int | None
@@ -141,8 +141,10 @@ class Narrator:
         status: str,
         more: dict[str, Any] | None = None,
     ) -> Event:
+        self.seq += 1
         data = {**more, "status": status} if more else {"status": status}
-        return self._event("node_state_change", data, effect.step.node.id, effect.address)
+        node, address = effect.step.node.id, effect.address
+        return Event(self.seq, "node_state_change", self._at, self.session, node, address, data)
 
     def _of_step(
         self, effect: fx.StepStarted | fx.StepTicked, name: str, data: dict[str, Any]

@@ -249,6 +249,11 @@ class Graph:
         return dict(self._load().includes)
 
     @property
+    def environment(self) -> Mapping[str, str]:
+        """What it took from the environment, by the variable's name."""
+        return self._load().environment
+
+    @property
     def stored(self) -> Stored:
         """What a session keeps of the graph: all but its secrets."""
         if self._stored is None:

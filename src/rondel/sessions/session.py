@@ -296,7 +296,7 @@ class Session:
 
     async def begin(self, inputs: dict[str, Any]) -> None:
         """Start; the first step runs as soon as the event loop gets to it."""
-        drive = self._open()
+        drive = self._open(is_new=True)
         await drive.begin(inputs)
         self._keep_driving(drive)
 
@@ -309,8 +309,12 @@ class Session:
         """Another process wrote to the store: it may be about this session."""
         if letters and self._drive is not None:
             drive = self._drive
-            await drive.read_letters()
-            self._keep_driving(drive)
+            self._controls += 1
+            try:
+                await drive.read_letters()
+            finally:
+                self._controls -= 1
+                self._keep_driving(drive)
         self._ring()
 
     async def close(self) -> None:
@@ -326,12 +330,12 @@ class Session:
             self._come_to_rest(drive)
         self._ring()
 
-    def _open(self) -> Drive:
+    def _open(self, *, is_new: bool = False) -> Drive:
         if self._drive is None:
             binding = self._engine.bind(self.graph)
             self._engine.take(self)
             try:
-                self._drive = self._engine.drive(self.id, binding, self._audience)
+                self._drive = self._engine.drive(self.id, binding, self._audience, is_new=is_new)
             except BaseException:
                 self._engine.let_go(self)
                 raise
@@ -349,7 +353,8 @@ class Session:
         return drive
 
     def _keep_driving(self, drive: Drive) -> None:
-        drive.when_idle(lambda: self._park(drive))
+        if self._drive is drive:  # else it was closed meanwhile
+            drive.when_idle(lambda: self._park(drive))
         self._ring()
 
     def mind_deadline(self, core: Core) -> None:
