@@ -97,7 +97,8 @@ def _answered(text: str, format_: str) -> None:
         told = error.problems or (Problem("nothing was told"),)
     for problem in told:
         assert problem.file == "broken"
-        assert 1 <= (problem.line or 0) <= lines, problem
+        assert problem.line is not None, problem
+        assert 1 <= problem.line <= lines, problem
         assert problem.message.strip()
 
 
