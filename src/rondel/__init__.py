@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     )
     from rondel.engine.registry import Registry
     from rondel.errors import GraphError, RondelError
-    from rondel.nodes.function import NOTHING
+    from rondel.nodes.calling import NOTHING
     from rondel.sessions.engine import Engine, run
     from rondel.sessions.events import Event
     from rondel.sessions.graph import Graph
@@ -66,7 +66,7 @@ _HOMES = {
     ),
     "engine.registry": ("Registry",),
     "errors": ("GraphError", "RondelError"),
-    "nodes.function": ("NOTHING",),
+    "nodes.calling": ("NOTHING",),
     "sessions.engine": ("Engine", "run"),
     "sessions.events": ("Event",),
     "sessions.graph": ("Graph",),

@@ -29,6 +29,7 @@ from rondel.engine.protocols import (
 )
 from rondel.engine.registry import Registry
 from rondel.engine.step import Step
+from rondel.engine.ticks import Altered
 from rondel.errors import RondelError, StepTimeout
 from rondel.graph.plan import CONTRACT_LABELS, Plan, PlanEdge, PlanNode
 from rondel.graph.spec import ALWAYS, Call, DynamicSpec, Retry
@@ -69,7 +70,7 @@ class BoundNode:
     ) -> None:
         self.source = node.name
         self.edges = edges
-        self.all_edges = [edge.index for edge in edges]
+        self.all_edges = tuple([edge.index for edge in edges])
         self.processor: Processor | None = None
         self.router: Router | None = None
         self.call: Handler | None = None
@@ -92,15 +93,15 @@ class BoundNode:
         )
 
     def route(
-        self, step: Step, output: Emit, messages: list[Message]
-    ) -> tuple[list[int], dict[int, list[Message | None]]]:
+        self, step: Step, output: Emit, messages: tuple[Message, ...]
+    ) -> tuple[tuple[int, ...], Altered]:
         """The edges that fire for these messages, and what they made of those they changed."""
         if not messages:
-            return [], {}
+            return (), {}
         if self.plain:
             return self.all_edges, {}
         fired: list[int] = []
-        altered: dict[int, list[Message | None]] = {}
+        altered: Altered = {}
         edges: Sequence[Any] = self.edges
         if self.router is not None:
             edges = self.router.route(output, self.edges)
@@ -112,7 +113,7 @@ class BoundNode:
                 _evaluate(edge, messages, step.round, fired, altered)
             elif edge.condition is None or edge.condition(only, step.round):
                 fired.append(edge.index)
-        return fired, altered
+        return tuple(fired), altered
 
 
 class Binding:
@@ -164,7 +165,7 @@ def _evaluate(
     messages: Sequence[Message],
     round: int,
     fired: list[int],
-    altered: dict[int, list[Message | None]],
+    altered: Altered,
 ) -> None:
     condition, process = edge.condition, edge.process
     if condition is None:

@@ -7,8 +7,6 @@ from contextvars import ContextVar
 from random import Random
 from typing import Any, Protocol
 
-import msgspec
-
 from rondel.engine.message import Message
 from rondel.engine.protocols import Usage
 from rondel.engine.step import Step
@@ -72,14 +70,17 @@ class Shell(Protocol):
         ...
 
 
-class StepContext(msgspec.Struct, eq=False):
+class StepContext:
     """The `Context` of one step; everything that costs is computed when it is asked for."""
 
-    step: Step
-    _shell: Shell
-    now: float
-    usage: list[Usage] | None = None
-    retried: list[str] | None = None
+    __slots__ = ("_shell", "now", "retried", "step", "usage")
+
+    def __init__(self, step: Step, shell: Shell, now: float) -> None:
+        self.step = step
+        self._shell = shell
+        self.now = now
+        self.usage: list[Usage] | None = None
+        self.retried: list[str] | None = None
 
     @property
     def active_time(self) -> float:

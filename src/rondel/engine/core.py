@@ -7,10 +7,8 @@ their own and get the same state. With `effects` given, the core also notes down
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, assert_never
-
-import msgspec
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, assert_never
 
 from rondel.engine import ticks
 from rondel.engine.effects import (
@@ -28,22 +26,22 @@ from rondel.engine.frame import Frame
 from rondel.engine.limits import Limits
 from rondel.engine.message import Message, task_in
 from rondel.engine.outputs import Outputs
-from rondel.engine.progress import Emission
-from rondel.engine.protocols import Usage, Verdict
+from rondel.engine.protocols import UNCHANGED, Usage, Verdict
 from rondel.engine.ruling import Ruling
 from rondel.engine.schedule import SETTLED
 from rondel.engine.step import Step
+from rondel.engine.ticks import Altered, Finished
 from rondel.graph.links import Link
 from rondel.graph.plan import HEAD, Group, Plan, PlanNode, Scope, Wire
 from rondel.graph.reasons import BREAKER_TRIPPED, CANCELLED, EXIT_EDGE, FAILED
 
-TASK = "TASK"
+TASK: Final = "TASK"
 """The source of the message that start nodes get."""
 
-TAKEN_UP = (ticks.Resumed, ticks.Forked)
+TAKEN_UP: Final = (ticks.Resumed, ticks.Forked)
 """Ticks before which nobody ran the session."""
 
-ENDED = frozenset({"completed", "bounded", "failed", "cancelled"})
+ENDED: Final = frozenset({"completed", "bounded", "failed", "cancelled"})
 
 
 class Core(Limits):
@@ -80,10 +78,11 @@ class Core(Limits):
         """Fold one tick in; the commands are what must be done because of it."""
         self.commands = []
         running = self.status == "running"
-        if tick.__class__ is ticks.Finished and running:
+        if running and type(tick) is Finished:
             self.last_at = tick.at
-            if tick.usage:
-                self._spend(tick.step, tick.usage)
+            usage = tick.usage
+            if usage:
+                self._spend(tick.step, usage)
             self._finish(tick)
         else:
             self._apply_rare(tick, running=running)
@@ -198,7 +197,7 @@ class Core(Limits):
         return self.plan.nodes[frame.scope.head or 0], frame.address
 
     @property
-    def output(self) -> list[Message] | None:
+    def output(self) -> Sequence[Message] | None:
         """What the first end node with output produced."""
         return None if self.root is None else self.outputs.of(self.root)
 
@@ -257,7 +256,7 @@ class Core(Limits):
             self._drop(frame.owner.number)
             return
         produced = self.outputs.of(frame)
-        frame.owner.routing = [produced[-1] if produced else Message()]
+        frame.owner.routing = (produced[-1] if produced else Message(),)
         self.commands.append(Route(frame.owner, frame.owner.routing))
 
     def _end_session(self, frame: Frame) -> None:
@@ -312,7 +311,14 @@ class Core(Limits):
 
     # Steps
 
-    def _start(self, frame: Frame, item: int, node: int, visit: int = 1) -> None:
+    def _start(
+        self,
+        frame: Frame,
+        item: int,
+        node: int,
+        visit: int = 1,
+        given: tuple[Message, ...] | None = None,
+    ) -> None:
         number = self.step_count + 1
         if number > self._max_steps:
             self._end("failed", "max_steps_reached", _over_limit(self._max_steps), FAILED)
@@ -325,7 +331,10 @@ class Core(Limits):
         level = scope.levels[item] if visit == 1 else scope.last_level + 1
         plan_node = self._nodes[node]
         state = self.contexts[node]
-        seen, new = state.transcript.take(number)
+        if given is None:
+            seen, new = state.transcript.take(number)
+        else:
+            seen = new = given
         step = Step(number, plan_node, frame, item, level, frame.round, visit, state, seen, new)
         self.steps[number] = step
         if self.effects is not None:
@@ -336,41 +345,38 @@ class Core(Limits):
             self._enter_graph(plan_node.inner, step, step.inputs)
 
     def _finish(self, tick: ticks.Finished) -> None:
-        step = self.steps.pop(tick.step)
-        messages, state = tick.messages, step.state
-        if tick.state is not msgspec.UNSET:
-            state.private = tick.state
+        number, messages, private, verdict = tick.step, tick.messages, tick.state, tick.verdict
+        step = self.steps[number]
+        del self.steps[number]
+        state = step.state
+        if private is not UNCHANGED:
+            state.private = private
         if state.transcript.remembers:
-            state.transcript.retain(step.inputs, messages, step.number)
+            state.transcript.retain(step.inputs, messages, number)
         if self.effects is not None:
             self.effects.append(StepTicked(step, tick, step.address))
-        frame = step.frame
-        scope = frame.scope
-        if tick.verdict is not None:
-            self._take_verdict(step, tick.verdict)
-        if messages and scope.gauges:
-            last = messages[-1]
-            if last.data or "{" in last.content or last.content.__class__ is list:
-                frame.measure(step, last)
-            if scope.listens:
-                frame.listen(messages, (step.level, step.item))
-        self._pass_on(step, tick)
+        if verdict is not None:
+            self._take_verdict(step, verdict)
+        if messages and step.frame.scope.gauges:
+            step.frame.hear_step(step, messages)
+        self._pass_on(step, messages, tick.fired, tick.altered)
 
-    def _pass_on(self, step: Step, tick: ticks.Finished) -> None:
+    def _pass_on(
+        self, step: Step, messages: tuple[Message, ...], fired: tuple[int, ...], altered: Altered
+    ) -> None:
         """What a step produced goes where it belongs, and what follows begins."""
-        frame, item, messages = step.frame, step.item, tick.messages
-        fired, outputs = tick.fired, self.outputs
+        frame, item, outputs = step.frame, step.item, self.outputs
         if not fired or outputs.stuck or step.node.index in outputs.ends:
             outputs.note(step.node, frame, messages, fired=bool(fired))
         tracked = frame.scope.tracked[item]
         if tracked:
-            frame.track(tracked, Emission(frame.prefix, step.round, step.level, messages))
+            frame.track(tracked, (frame.prefix, step.round, step.level, messages))
         link = frame.links[item]
-        if link is not None and fired and not (tick.altered or frame.leaving or self.cuts):
+        if link is not None and fired and not (altered or frame.leaving or self.cuts):
             self._hand_on(step, link, messages)
             return
-        if fired or tick.altered:
-            self._send(step, tick)
+        if fired or altered:
+            self._send(step, messages, fired, altered)
         self._after(step)
 
     def _take_verdict(self, step: Step, verdict: Verdict) -> None:
@@ -400,7 +406,7 @@ class Core(Limits):
     def _suspend(self, tick: ticks.Suspended) -> None:
         step = self.steps[tick.step]
         step.answer = None
-        if tick.state is not msgspec.UNSET:
+        if tick.state is not UNCHANGED:
             step.state.private = tick.state
         self.questions[tick.step] = tick.question
         self._mark(StepTicked(step, tick, step.address))
@@ -430,33 +436,35 @@ class Core(Limits):
 
     # Deliveries
 
-    def _hand_on(self, step: Step, link: Link, messages: list[Message]) -> None:
+    def _hand_on(self, step: Step, link: Link, messages: tuple[Message, ...]) -> None:
         """What `_send` and `_after` come to where the step's item leads straight to the next."""
         edge, item, node = link
-        frame = step.frame
-        time = (frame.prefix, step.round, step.level, edge)
-        inbox = self.contexts[node].transcript.inbox
-        for number, message in enumerate(messages):
-            inbox.append((*time, number, message, None))
-        waits = frame.waits
+        frame, waits = step.frame, step.frame.waits
+        transcript = self.contexts[node].transcript
+        given = messages if transcript.lets_through(messages) else None
+        if given is None:
+            for number, message in enumerate(messages):
+                sent = (frame.prefix, step.round, step.level, edge, number, message, None)
+                transcript.inbox.append(sent)
         frame.open -= 1
         waits[step.item], waits[item] = SETTLED, 0
         frame.fired[item] = 1
-        self._start(frame, item, node)
+        self._start(frame, item, node, given=given)
 
-    def _send(self, step: Step, tick: ticks.Finished) -> None:
-        frame, altered = step.frame, tick.altered
+    def _send(
+        self, step: Step, messages: tuple[Message, ...], fired: tuple[int, ...], altered: Altered
+    ) -> None:
+        frame = step.frame
         wires = frame.scope.wires[step.item]
-        for edge, messages in altered.items():
-            if edge not in tick.fired and wires[edge].touches:
-                self._deliver(step, wires[edge], messages)
-        for edge in tick.fired:
+        for edge, changed in altered.items():
+            if edge not in fired and wires[edge].touches:
+                self._deliver(step, wires[edge], changed)
+        for edge in fired:
             wire = wires[edge]
             if frame.leaving and wire.trigger and not wire.hops:
                 continue
             if wire.touches:
-                sent = altered.get(edge, tick.messages) if altered else tick.messages
-                self._deliver(step, wire, sent)
+                self._deliver(step, wire, altered.get(edge) or messages)
             if not wire.near:
                 if wire.trigger:
                     frame.pull(wire)
@@ -465,11 +473,11 @@ class Core(Limits):
             else:
                 frame.fired[wire.item] += 1
 
-    def _deliver(self, step: Step, wire: Wire, messages: Iterable[Message | None]) -> None:
-        time = (step.frame.prefix, step.round, step.level, wire.edge)
-        inbox = self.contexts[wire.target].transcript.inbox
+    def _deliver(self, step: Step, wire: Wire, messages: Sequence[Message | None]) -> None:
+        prefix, inbox = step.frame.prefix, self.contexts[wire.target].transcript.inbox
         for number, message in enumerate(messages):
-            inbox.append((*time, number, message if wire.carry else None, wire.marked))
+            sent = message if wire.carry else None
+            inbox.append((prefix, step.round, step.level, wire.edge, number, sent, wire.marked))
 
 
 def summed(usage: Iterable[Usage]) -> Usage:

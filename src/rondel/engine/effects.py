@@ -23,7 +23,7 @@ class Route(msgspec.Struct, eq=False, gc=False):
     """The inner graph of a node is over: send these messages along the node's edges."""
 
     step: Step
-    messages: list[Message]
+    messages: tuple[Message, ...]
 
 
 class Leave(msgspec.Struct, eq=False, gc=False):

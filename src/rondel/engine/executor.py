@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Final
 
 from msgspec.structs import force_setattr, replace
@@ -26,7 +26,7 @@ from rondel.errors import StepFailed, StepTimeout
 Performed = ticks.AnyTick | Awaitable[ticks.AnyTick]
 """What came of a command, now or when awaited."""
 
-UNALTERED: Final[dict[int, list[Message | None]]] = {}
+UNALTERED: Final[ticks.Altered] = {}
 NO_USAGE: Final[list[Usage]] = []
 NO_ERRORS: Final[list[str]] = []
 """Shared by all ticks that have none; no tick is ever changed."""
@@ -43,7 +43,7 @@ class Executor:
 
     def is_immediate(self, command: Command) -> bool:
         """Whether it can be done in place, as far as one can know before."""
-        return command.__class__ is not Step or self._nodes[command.node.index].now is not None
+        return type(command) is not Step or self._nodes[command.node.index].now is not None
 
     def perform(self, command: Command) -> Performed:
         """Do what the core asks for; the tick says what came of it, now or when awaited."""
@@ -55,7 +55,7 @@ class Executor:
             if bound.now is None:
                 return self._await_step(command, ctx, bound.call(ctx))  # type: ignore[misc]
             outcome = bound.now(ctx)
-            if outcome.__class__ is Emit:
+            if type(outcome) is Emit:
                 return self._emitted(command, ctx, outcome)
             if inspect.isawaitable(outcome):
                 return self._await_step(command, ctx, outcome)
@@ -79,7 +79,7 @@ class Executor:
     ) -> ticks.AnyTick:
         try:
             outcome = await call
-            if outcome.__class__ is Emit:
+            if type(outcome) is Emit:
                 return self._emitted(step, ctx, outcome)
             return self._other_outcome(step, ctx, outcome)
         except OverBudget as over:
@@ -95,15 +95,7 @@ class Executor:
 
     def _emitted(self, step: Step, ctx: StepContext, outcome: Emit) -> ticks.Finished:
         bound = self._nodes[step.node.index]
-        source = bound.source
-        messages = []
-        for message in outcome.messages:
-            if message.__class__ is not Message and not isinstance(message, Message):
-                raise _no_message(step, message)
-            if not message.source:
-                force_setattr(message, "source", source)  # it is fresh
-            foreign = message.source != source
-            messages.append(replace(message, source=source) if foreign else message)
+        messages = _signed(step, bound.source, outcome.messages)
         if bound.plain and messages:
             fired, altered = bound.all_edges, UNALTERED
         else:
@@ -203,16 +195,30 @@ class Executor:
 
     def _leave(self, command: Leave) -> ticks.AnyTick:
         """Process what a contract sends out of a loop."""
-        altered: dict[int, list[Message | None]] = {}
+        altered: ticks.Altered = {}
         try:
-            for edge, emission in command.emissions.items():
+            for edge, (_, _, _, messages) in command.emissions.items():
                 process = self._binding.edges[edge].process
                 if process is not None:
-                    altered[edge] = [processed(process, message) for message in emission.messages]
+                    altered[edge] = [processed(process, message) for message in messages]
         except Exception as error:
             text = f"the way out of loop {command.frame.scope.name!r} failed: {describe(error)}"
             return ticks.Aborted(self._clock(), "step_failed", text)
         return ticks.WayOut(self._clock(), command.frame.entry, altered)
+
+
+def _signed(step: Step, source: str, emitted: Sequence[Message]) -> tuple[Message, ...]:
+    """What a step emitted, with its node as the source."""
+    messages = tuple(emitted)
+    foreign = False
+    for message in messages:
+        if type(message) is not Message and not isinstance(message, Message):
+            raise _no_message(step, message)
+        if not message.source:
+            force_setattr(message, "source", source)  # it is fresh
+        elif message.source != source:
+            foreign = True
+    return tuple([replace(message, source=source) for message in messages]) if foreign else messages
 
 
 def _leaves(group: BaseExceptionGroup[OverBudget] | None) -> Iterator[OverBudget]:

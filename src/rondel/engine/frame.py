@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from rondel.engine.message import Message, merged_data
 from rondel.engine.progress import Emission, Progress
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 Place = tuple[int, int]
 """Level and item: the logical order of what happens in one round."""
 
-NOWHERE: Place = (-1, -1)
+NOWHERE: Final[Place] = (-1, -1)
 
 
 class Frame:
@@ -93,7 +94,7 @@ class Frame:
         """What it sends out then, while the edges' processes are at work on it."""
         self.judging = False
         """Whether the round is over and its judgement is awaited."""
-        self.outputs: dict[int, list[Message]] = {}
+        self.outputs: dict[int, Sequence[Message]] = {}
         """The last output of each of the graph's end nodes."""
         self.around = ""
         """The address of what the scope is in."""
@@ -141,6 +142,15 @@ class Frame:
         """The value of the round so far."""
         return self.values[0] if self.values else None
 
+    def hear_step(self, step: Step, messages: Sequence[Message]) -> None:
+        """A step of this round said something."""
+        last = messages[-1]
+        content = last.content
+        if last.data or not isinstance(content, str) or "{" in content:
+            self.measure(step, last)
+        if self.scope.listens:
+            self.listen(messages, (step.level, step.item))
+
     def measure(self, step: Step, message: Message) -> None:
         """A step said something; of several that have a value, the logically last one counts."""
         place = (step.level, step.item)
@@ -150,7 +160,7 @@ class Frame:
                 if value is not None:
                     self.values[index], self.places[index] = value, place
 
-    def listen(self, messages: list[Message], place: Place) -> None:
+    def listen(self, messages: Sequence[Message], place: Place) -> None:
         """Keep what a step said for the judgement of the round."""
         self.said.append((place, merged_data(messages), messages[-1].text))
 

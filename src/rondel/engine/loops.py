@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 
 from rondel.engine.asking import limit_question
 from rondel.engine.effects import (
@@ -20,6 +21,7 @@ from rondel.engine.progress import Checkpoint, Emission
 from rondel.engine.protocols import Question
 from rondel.engine.ruling import Ruling, by_budget, by_goal, by_regression, by_stagnation
 from rondel.engine.schedule import Schedule, Settled
+from rondel.engine.ticks import Altered
 from rondel.graph.plan import Group
 from rondel.graph.reasons import EXIT_EDGE, FAILED, MAX_ROUNDS, NO_RETRIGGER
 
@@ -205,7 +207,7 @@ class Loops(Schedule):
         self, frame: Frame, ruling: Ruling, ways: tuple[int, ...], emitted: dict[int, Emission]
     ) -> Settled | None:
         """Leave by these edges, with what their sources emitted in the round handed on."""
-        nothing = Emission(frame.prefix, frame.round, 0, [])
+        nothing: Emission = (frame.prefix, frame.round, 0, ())
         sent = {edge: emitted.get(edge, nothing) for edge in ways}
         if any(self.plan.edges[edge].spec.process is not None for edge in ways):
             frame.ruling, frame.ways = ruling, sent
@@ -218,19 +220,19 @@ class Loops(Schedule):
         self,
         frame: Frame,
         ways: dict[int, Emission],
-        altered: dict[int, list[Message | None]],
+        altered: Altered,
     ) -> None:
         """Fire the edges by which a contract leaves the loop."""
-        for index, emission in ways.items():
+        for index, (prefix, of_round, level, emitted) in ways.items():
             edge = self.plan.edges[index]
-            messages = altered.get(index, emission.messages)
+            messages: Sequence[Message | None] = altered.get(index) or emitted
             inbox = self.contexts[edge.target].transcript.inbox
             for number, message in enumerate(messages):
                 if edge.touches:
                     carried = message if edge.carry else None
                     marked = edge if edge.marks else None
-                    inbox.append((*emission[:3], index, number, carried, marked))
-            if not emission.messages or any(message is not None for message in messages):
+                    inbox.append((prefix, of_round, level, index, number, carried, marked))
+            if not emitted or any(message is not None for message in messages):
                 frame.pull_out(index, edge.target)
 
     def _fail_at_limit(self, frame: Frame, ruling: Ruling) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rondel.engine.frame import Frame
 from rondel.engine.message import Message
 from rondel.graph.plan import Plan, PlanNode
@@ -17,7 +19,9 @@ class Outputs:
         self.stuck: dict[int, None] = {}
         """Nodes whose newest messages no edge took."""
 
-    def note(self, node: PlanNode, frame: Frame, messages: list[Message], *, fired: bool) -> None:
+    def note(
+        self, node: PlanNode, frame: Frame, messages: tuple[Message, ...], *, fired: bool
+    ) -> None:
         """A node of the frame emitted these messages, or none.
 
         It changes nothing where edges fired, no node is stuck, and the node is no end.
@@ -29,14 +33,14 @@ class Outputs:
         elif self.stuck:
             self.stuck.pop(node.index, None)
 
-    def of(self, frame: Frame) -> list[Message] | None:
+    def of(self, frame: Frame) -> Sequence[Message] | None:
         """What the first end node of the graph with output produced, if any did or need not."""
         yields_anything = frame.scope.dialect.sinks_yield
         for end in frame.scope.ends:
             messages = frame.outputs.get(end)
             if messages and (yields_anything or not messages[-1].empty):
                 return messages
-        return [Message()] if yields_anything else None
+        return (Message(),) if yields_anything else None
 
     def why_none(self, frame: Frame) -> str:
         """Why nothing came out, naming the conditions that held nobody."""

@@ -9,14 +9,10 @@ from rondel.engine.message import Message
 from rondel.engine.transcript import Delivery
 from rondel.graph.spec import Patience
 
-
-class Emission(NamedTuple):
-    """What a loop's way out would carry, and the logical time of the step that emitted it."""
-
-    prefix: tuple[int, ...]
-    round: int
-    level: int
-    messages: list[Message]
+Emission = tuple[tuple[int, ...], int, int, tuple[Message, ...]]
+"""What a loop's way out would carry: prefix, round and level of the step that emitted it, and
+its messages. A plain tuple, because every round makes some.
+"""
 
 
 class Remembered(NamedTuple):

@@ -12,8 +12,7 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
-from math import inf
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from rondel.engine import ticks
 from rondel.engine.binding import Binding
@@ -26,9 +25,14 @@ from rondel.engine.host import Host
 from rondel.engine.protocols import Lock, Note, Usage
 from rondel.engine.purse import Purse
 from rondel.engine.step import Step
+from rondel.engine.ticks import Finished
 
 YIELD_EVERY = 0.005
 """Seconds a driver may run steps in place before other sessions get their turn."""
+
+
+NEVER: Final = 1 << 60
+"""More ticks than a session can have."""
 
 
 class Recorder(Protocol):
@@ -56,7 +60,7 @@ class Runner:
         self.core = core
         self.length = 0
         """How many ticks the session has."""
-        self.next_look: float = inf
+        self.next_look = NEVER
         """The length at which `applied` is called even if the status stays as it is."""
         self._purse: Purse | None = None
         self._host = host
@@ -167,7 +171,7 @@ class Runner:
                 self._start_beside(command, partial(executor.perform, command))
                 continue
             tick = executor.perform(command)
-            if tick.__class__ is not ticks.Finished and not isinstance(tick, ticks.Tick):
+            if type(tick) is not Finished and not isinstance(tick, ticks.Tick):
                 if not alone:
                     self._start_beside(command, partial(_same, tick))
                     continue
@@ -251,7 +255,7 @@ class Runner:
         """Record the tick and fold it in; what depends on it is ready after what it returns."""
         core, guard = self.core, self._guard
         status = core.status
-        if tick.__class__ is ticks.Finished:
+        if type(tick) is Finished:
             if guard is not None and not tick.usage and core.steps[tick.step].parts is None:
                 guard = None  # no model had a part in it
             if guard is not None:
@@ -268,7 +272,8 @@ class Runner:
             self._applied()
         if found or durable is not None:
             return self._entered(found, durable, commands)
-        self._ready.extend(commands)
+        for ready in commands:
+            self._ready.append(ready)
         return None
 
     async def _entered(

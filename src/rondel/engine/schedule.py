@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Final
 
 from rondel.engine.contexts import Contexts
 from rondel.engine.effects import Command, Effect, Skipped
 from rondel.engine.endings import Endings
 from rondel.engine.frame import Frame
+from rondel.engine.message import Message
 from rondel.engine.step import Step
 from rondel.graph.plan import Group, Plan, Scope
 
 Settled = tuple[Frame, int]
 """An item of a round that is over."""
 
-SETTLED = -1
+SETTLED: Final = -1
 """What an item waits for once it is over."""
 
 
@@ -35,8 +37,15 @@ class Schedule(ABC):
         """Whether the session is over."""
 
     @abstractmethod
-    def _start(self, frame: Frame, item: int, node: int, visit: int = 1) -> None:
-        """Run a node."""
+    def _start(
+        self,
+        frame: Frame,
+        item: int,
+        node: int,
+        visit: int = 1,
+        given: tuple[Message, ...] | None = None,
+    ) -> None:
+        """Run a node, on what was delivered to it or on what it is given."""
 
     @property
     @abstractmethod

@@ -6,6 +6,7 @@ shortcut, never the truth: a snapshot that does not fit is thrown away and the j
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -89,7 +90,7 @@ class _Frame(msgspec.Struct, omit_defaults=True):
     level: int = 0
     held: list[int] = []
     emitted: dict[int, Emission] = {}
-    outputs: dict[int, list[Message]] = {}
+    outputs: dict[int, Sequence[Message]] = {}
     verdict: Verdict | None = None
     verdict_place: tuple[int, int] = (-1, -1)
     goal: bool | None = None
@@ -111,7 +112,7 @@ class _Step(msgspec.Struct, omit_defaults=True):
     inputs: list[Message] = []
     fresh: list[Message] = []
     answer: Any = None
-    routing: list[Message] | None = None
+    routing: tuple[Message, ...] | None = None
     parts: dict[str, Any] | None = None
 
 
@@ -143,7 +144,7 @@ class Snapshot(msgspec.Struct, omit_defaults=True):
     parked: dict[int, int] = {}
     own: Usage = Usage()
     own_calls: int = 0
-    root_outputs: dict[int, list[Message]] = {}
+    root_outputs: dict[int, Sequence[Message]] = {}
     guard: Any = None
 
 

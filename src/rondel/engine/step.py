@@ -5,32 +5,59 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-
 from rondel.engine.contexts import NodeState
 from rondel.engine.frame import Frame
 from rondel.engine.message import Message
 from rondel.graph.plan import PlanNode
 
 
-class Step(msgspec.Struct, eq=False, gc=False):
+class Step:
     """One execution of one node, from its start until its tick."""
 
-    number: int
-    node: PlanNode
-    frame: Frame
-    item: int
-    level: int
-    round: int
-    visit: int
-    state: NodeState
-    inputs: Sequence[Message] = ()
-    fresh: Sequence[Message] = ()
-    answer: Any = None
-    parts: dict[str, Any] | None = None
-    """Its durable sub-steps that are done, by name."""
-    routing: list[Message] | None = None
-    """For a node with an inner graph: that graph's output, once it is over."""
+    __slots__ = (
+        "answer",
+        "frame",
+        "fresh",
+        "inputs",
+        "item",
+        "level",
+        "node",
+        "number",
+        "parts",
+        "round",
+        "routing",
+        "state",
+        "visit",
+    )
+
+    def __init__(
+        self,
+        number: int,
+        node: PlanNode,
+        frame: Frame,
+        item: int,
+        level: int,
+        round: int,
+        visit: int,
+        state: NodeState,
+        inputs: Sequence[Message] = (),
+        fresh: Sequence[Message] = (),
+    ) -> None:
+        self.number = number
+        self.node = node
+        self.frame = frame
+        self.item = item
+        self.level = level
+        self.round = round
+        self.visit = visit
+        self.state = state
+        self.inputs = inputs
+        self.fresh = fresh
+        self.answer: Any = None
+        self.parts: dict[str, Any] | None = None
+        """Its durable sub-steps that are done, by name."""
+        self.routing: tuple[Message, ...] | None = None
+        """For a node with an inner graph: that graph's output, once it is over."""
 
     @property
     def address(self) -> str:

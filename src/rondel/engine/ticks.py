@@ -26,6 +26,10 @@ class Started(Tick, frozen=True, tag="start"):
     inputs: dict[str, Any]
 
 
+Altered = dict[int, list[Message | None]]
+"""By edge, what its condition let through or its process made of a step's messages."""
+
+
 class Finished(Tick, frozen=True, tag="done"):
     """A step produced `messages`, and these edges fired.
 
@@ -34,9 +38,9 @@ class Finished(Tick, frozen=True, tag="done"):
     """
 
     step: int
-    messages: list[Message] = []
-    fired: list[int] = []
-    altered: dict[int, list[Message | None]] = {}
+    messages: tuple[Message, ...] = ()
+    fired: tuple[int, ...] = ()
+    altered: Altered = {}
     state: Any = msgspec.UNSET
     verdict: Verdict | None = None
     report: dict[str, Any] | None = None
@@ -122,7 +126,7 @@ class WayOut(Tick, frozen=True, tag="out"):
     """What the processes of the edges made of the messages a contract sends out of a loop."""
 
     entry: int
-    altered: dict[int, list[Message | None]] = {}
+    altered: Altered = {}
 
 
 class Paused(Tick, frozen=True, tag="pause"):

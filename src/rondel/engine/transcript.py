@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any, overload
+from typing import Any, Final, overload
 
 import msgspec
 
 from rondel.engine.message import Message, merged_data
 from rondel.graph.plan import PlanEdge
 
-EVERYTHING = -1
+EVERYTHING: Final = -1
 """The context window that forgets nothing."""
 
 
@@ -108,6 +108,12 @@ class Transcript:
             old.extend(new)
             return View(old, len(old)), new
         return (old + new if old else new), new
+
+    def lets_through(self, messages: Sequence[Message]) -> bool:
+        """Whether a step sees just these messages if they are all that is delivered."""
+        if self.remembers or self.inbox or self.retained:
+            return False
+        return all(not message.kept for message in messages)
 
     def retain(self, seen: Sequence[Message], output: Sequence[Message], _number: int, /) -> None:
         """After a step of the node: keep what its window says."""

@@ -39,7 +39,7 @@ def compile_graph(spec: GraphSpec) -> Plan:
     if compiler.problems:
         raise GraphError(compiler.problems)
     ages = any(loop.carry is not None for loop in compiler.loops.values())
-    return Plan(spec, compiler.nodes, compiler.edges, root, spec.limits.max_steps, ages)
+    return Plan(spec, compiler.nodes, compiler.edges, root, ages=ages)
 
 
 class _Compiler:
@@ -100,9 +100,7 @@ class _Compiler:
         return inner
 
     def _add_node(self, spec: NodeSpec, owner: PlanNode | None) -> PlanNode:
-        public = f"{owner.id}/{spec.id}" if owner else spec.id
-        node = PlanNode(len(self.nodes), public, spec.id, spec, spec.context_window)
-        node.owner = owner.index if owner else None
+        node = PlanNode(len(self.nodes), spec, owner)
         self.nodes.append(node)
         self._out.append([])
         self._into.append([])
@@ -110,19 +108,7 @@ class _Compiler:
 
     def _add_edge(self, spec: EdgeSpec) -> PlanEdge:
         source, target = self._index[spec.source], self._index[spec.target]
-        clears = spec.clear_context or spec.clear_kept_context
-        edge = PlanEdge(
-            index=len(self.edges),
-            source=source,
-            target=target,
-            spec=spec,
-            trigger=spec.trigger,
-            carry=spec.carry_data,
-            keep=spec.keep_message,
-            clear=spec.clear_context,
-            clear_kept=spec.clear_kept_context,
-            touches=spec.carry_data or clears,
-        )
+        edge = PlanEdge(len(self.edges), source, target, spec)
         self.edges.append(edge)
         self.nodes[source].out.append(edge.index)
         self.nodes[target].into.append(edge.index)
@@ -208,22 +194,8 @@ class _Compiler:
         if dialect.data_edges_bind and head is not None:
             inside = [edge for edge in inside if edge.trigger]
         order = ordering_of(inside, item_of, len(items), [item_of[root] for root in roots])
-        scope = Scope(
-            parent=parent,
-            parent_item=parent_item,
-            head=head,
-            name="" if head is None else self.nodes[head].name,
-            nodes=tuple(nodes),
-            items=(),
-            item_of=item_of,
-            levels=order.levels,
-            waits=order.waits,
-            quorum=(),
-            settles=order.settles,
-            last_level=max(order.levels, default=0),
-            dialect=dialect,
-            exit_now=dialect.by_level,
-        )
+        name = "" if head is None else self.nodes[head].name
+        scope = Scope(parent, parent_item, head, name, tuple(nodes), item_of, order, dialect)
         scope.items = tuple(
             [
                 self._group(members, scope, number, voters, roots if head is None else ())
@@ -287,12 +259,9 @@ class _Compiler:
                 for edge in self._into[node]
             )
         )
-        group = Group(
-            nodes=tuple(members),
-            entries=entries,
-            quorum={node: self._quorum(node, voters, inside) for node in entries},
-            compile=lambda head: self._loop_scope(group, head, scope, number),
-        )
+        quorum = {node: self._quorum(node, voters, inside) for node in entries}
+        group = Group(tuple(members), entries, quorum)
+        group.compile = lambda head: self._loop_scope(group, head, scope, number)
         return group
 
     def _quorum(self, node: int, voters: set[int], inside: Container[int]) -> int:
@@ -316,18 +285,7 @@ class _Compiler:
             hops += 1
         item = HEAD if edge.target == place.head else place.item_of.get(edge.target, HEAD)
         into_group = item != HEAD and isinstance(place.items[item], Group)
-        return Wire(
-            edge=edge.index,
-            target=edge.target,
-            trigger=edge.trigger,
-            hops=hops,
-            item=item,
-            into_group=into_group,
-            near=edge.trigger and not hops and not into_group,
-            touches=edge.touches,
-            carry=edge.carry,
-            marked=edge if edge.marks else None,
-        )
+        return Wire(edge, hops, item, into_group=into_group)
 
     def _find_exits(self, scope: Scope, contract: LoopSpec | None) -> None:
         inside = set(scope.nodes)

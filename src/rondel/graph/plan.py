@@ -8,13 +8,10 @@ acyclic, and it knows for each item what waits for it and where its edges lead.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
-
-import msgspec
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rondel.graph.spec import (
     DEFAULT_MAX_ROUNDS,
-    OWN,
     Dialect,
     EdgeSpec,
     GraphSpec,
@@ -24,141 +21,229 @@ from rondel.graph.spec import (
 
 if TYPE_CHECKING:
     from rondel.graph.links import Link
+    from rondel.graph.ordering import Ordering
 
-HEAD = -1
+HEAD: Final = -1
 """Where an edge lands that leads back to its loop's head."""
 
 CONTRACT_LABELS = ("goal", "limit")
 """Labels of the edges out of a loop that only its contract takes."""
 
 
-class PlanEdge(msgspec.Struct, eq=False):
+class PlanEdge:
     """An edge by number."""
 
-    index: int
-    source: int
-    target: int
-    spec: EdgeSpec
-    trigger: bool
-    carry: bool
-    keep: bool
-    clear: bool
-    clear_kept: bool
-    touches: bool
-    """Whether a delivery leaves a trace in the target's context."""
+    __slots__ = (
+        "carry",
+        "clear",
+        "clear_kept",
+        "index",
+        "keep",
+        "marks",
+        "source",
+        "spec",
+        "target",
+        "touches",
+        "trigger",
+    )
 
-    @property
-    def marks(self) -> bool:
+    def __init__(self, index: int, source: int, target: int, spec: EdgeSpec) -> None:
+        self.index = index
+        self.source = source
+        self.target = target
+        self.spec = spec
+        self.trigger = spec.trigger
+        self.carry = spec.carry_data
+        self.keep = spec.keep_message
+        self.clear = spec.clear_context
+        self.clear_kept = spec.clear_kept_context
+        self.touches = self.carry or self.clear or self.clear_kept
+        """Whether a delivery leaves a trace in the target's context."""
+        self.marks = self.keep or self.clear or self.clear_kept
         """Whether it does more than deliver."""
-        return self.keep or self.clear or self.clear_kept
 
 
-class PlanNode(msgspec.Struct, eq=False):
+class PlanNode:
     """A node by number; `id` is its public name, `name` its id in its own graph."""
 
-    index: int
-    id: str
-    name: str
-    spec: NodeSpec
-    window: int
-    out: list[int] = msgspec.field(default_factory=list)
-    into: list[int] = msgspec.field(default_factory=list)
-    inner: Scope | None = None
-    owner: int | None = None
-    """The node whose inner graph this node is in."""
+    __slots__ = ("id", "index", "inner", "into", "name", "out", "owner", "spec", "window")
+
+    def __init__(self, index: int, spec: NodeSpec, owner: PlanNode | None) -> None:
+        self.index = index
+        self.id: str = spec.id if owner is None else f"{owner.id}/{spec.id}"
+        self.name = spec.id
+        self.spec = spec
+        self.window = spec.context_window
+        self.out: list[int] = []
+        self.into: list[int] = []
+        self.inner: Scope | None = None
+        self.owner = None if owner is None else owner.index
+        """The node whose inner graph this node is in."""
 
 
-class Wire(msgspec.Struct, eq=False):
+class Wire:
     """An edge as its source sees it in one scope: how many loops it leaves, where it lands."""
 
-    edge: int
-    target: int
-    trigger: bool
-    hops: int
-    item: int
-    into_group: bool
-    near: bool
-    """Whether it triggers a node of its own scope, or the loop's head."""
-    touches: bool
-    carry: bool
-    marked: PlanEdge | None
-    """The edge, if it does more than deliver."""
+    __slots__ = (
+        "carry",
+        "edge",
+        "hops",
+        "into_group",
+        "item",
+        "marked",
+        "near",
+        "target",
+        "touches",
+        "trigger",
+    )
+
+    def __init__(self, edge: PlanEdge, hops: int, item: int, *, into_group: bool) -> None:
+        self.edge = edge.index
+        self.target = edge.target
+        self.trigger = edge.trigger
+        self.hops = hops
+        self.item = item
+        self.into_group = into_group
+        self.near = edge.trigger and not hops and not into_group
+        """Whether it triggers a node of its own scope, or the loop's head."""
+        self.touches = edge.touches
+        self.carry = edge.carry
+        self.marked = edge if edge.marks else None
+        """The edge, if it does more than deliver."""
 
 
-class Group(msgspec.Struct, eq=False):
+class Group:
     """A loop as an item of the scope around it; which scope it runs depends on its head."""
 
-    nodes: tuple[int, ...]
-    entries: tuple[int, ...]
-    quorum: dict[int, int]
-    compile: Callable[[int], Scope]
-    scopes: dict[int, Scope] = msgspec.field(default_factory=dict)
+    __slots__ = ("compile", "entries", "nodes", "quorum", "scopes")
+
+    def __init__(
+        self, nodes: tuple[int, ...], entries: tuple[int, ...], quorum: dict[int, int]
+    ) -> None:
+        self.nodes = nodes
+        self.entries = entries
+        self.quorum = quorum
+        self.compile: Callable[[int], Scope] | None = None
+        self.scopes: dict[int, Scope] = {}
 
     def scope(self, head: int) -> Scope:
         """The loop as entered at `head`, compiled once."""
         scope = self.scopes.get(head)
         if scope is None:
+            assert self.compile is not None  # noqa: S101
             scope = self.scopes[head] = self.compile(head)
         return scope
 
 
-class PlanGauge(msgspec.Struct, frozen=True):
+class PlanGauge(NamedTuple):
     """Where a loop's value is: a path in the data of one node's messages, or of anyone's."""
 
     path: tuple[str, ...]
     node: int | None = None
 
 
-NO_CONTRACT = LoopSpec("")
+NO_CONTRACT: Final = LoopSpec("")
 
 
-class Scope(msgspec.Struct, eq=False):
+class Scope:
     """A graph (`head` None) or a loop entered at `head`, as an acyclic set of items."""
 
-    parent: Scope | None
-    parent_item: int
-    head: int | None
-    name: str
-    nodes: tuple[int, ...]
-    items: tuple[int | Group, ...]
-    item_of: dict[int, int]
-    levels: tuple[int, ...]
-    waits: list[int]
-    quorum: tuple[int, ...]
-    settles: tuple[tuple[tuple[int, int], ...], ...]
-    wires: tuple[dict[int, Wire], ...] = ()
-    starts: tuple[int, ...] = ()
-    ends: tuple[int, ...] = ()
-    dialect: Dialect = OWN
-    exits: tuple[int, ...] = ()
-    """The trigger edges that leave this loop, in file order."""
-    limit_ways: tuple[int, ...] = ()
-    goal_ways: tuple[int, ...] = ()
-    ways: frozenset[int] = frozenset()
-    tracked: tuple[tuple[Wire, ...], ...] = ()
-    """Per item, its wires that some contract around it may take as the way out."""
-    max_rounds: int = DEFAULT_MAX_ROUNDS
-    exit_now: bool = False
-    contract: LoopSpec = NO_CONTRACT
-    gauges: tuple[PlanGauge, ...] = ()
-    """The values that this loop, first, and the loops around it look for in its steps."""
-    listens: bool = False
-    """Whether this loop or one around it judges its rounds by all that was said in them."""
-    last_level: int = 0
-    links: tuple[Link | None, ...] | None = None
-    """Per item, what follows straight on it; found when the scope is first entered."""
+    __slots__ = (
+        "contract",
+        "dialect",
+        "ends",
+        "exit_now",
+        "exits",
+        "gauges",
+        "goal_ways",
+        "head",
+        "item_of",
+        "items",
+        "last_level",
+        "levels",
+        "limit_ways",
+        "links",
+        "listens",
+        "max_rounds",
+        "name",
+        "nodes",
+        "parent",
+        "parent_item",
+        "quorum",
+        "settles",
+        "starts",
+        "tracked",
+        "waits",
+        "ways",
+        "wires",
+    )
+
+    def __init__(
+        self,
+        parent: Scope | None,
+        parent_item: int,
+        head: int | None,
+        name: str,
+        nodes: tuple[int, ...],
+        item_of: dict[int, int],
+        order: Ordering,
+        dialect: Dialect,
+    ) -> None:
+        self.parent = parent
+        self.parent_item = parent_item
+        self.head = head
+        self.name = name
+        self.nodes = nodes
+        self.item_of = item_of
+        self.levels = order.levels
+        self.last_level = max(order.levels, default=0)
+        self.waits = order.waits
+        self.settles = order.settles
+        self.dialect = dialect
+        self.exit_now = dialect.by_level
+        self.items: tuple[int | Group, ...] = ()
+        self.quorum: tuple[int, ...] = ()
+        self.wires: tuple[dict[int, Wire], ...] = ()
+        self.starts: tuple[int, ...] = ()
+        self.ends: tuple[int, ...] = ()
+        self.exits: tuple[int, ...] = ()
+        """The trigger edges that leave this loop, in file order."""
+        self.limit_ways: tuple[int, ...] = ()
+        self.goal_ways: tuple[int, ...] = ()
+        self.ways: frozenset[int] = frozenset()
+        self.tracked: tuple[tuple[Wire, ...], ...] = ()
+        """Per item, its wires that some contract around it may take as the way out."""
+        self.max_rounds = DEFAULT_MAX_ROUNDS
+        self.contract = NO_CONTRACT
+        self.gauges: tuple[PlanGauge, ...] = ()
+        """The values that this loop, first, and the loops around it look for in its steps."""
+        self.listens = False
+        """Whether this loop or one around it judges its rounds by all that was said in them."""
+        self.links: tuple[Link | None, ...] | None = None
+        """Per item, what follows straight on it; found when the scope is first entered."""
 
 
-class Plan(msgspec.Struct, eq=False):
+class Plan:
     """Everything about a graph's structure that running it needs."""
 
-    spec: GraphSpec
-    nodes: list[PlanNode]
-    edges: list[PlanEdge]
-    root: Scope
-    max_steps: int
-    ages: bool = False
-    """Whether some loop forgets what its nodes retained in older rounds."""
+    __slots__ = ("ages", "edges", "max_steps", "nodes", "root", "spec")
+
+    def __init__(
+        self,
+        spec: GraphSpec,
+        nodes: list[PlanNode],
+        edges: list[PlanEdge],
+        root: Scope,
+        *,
+        ages: bool,
+    ) -> None:
+        self.spec = spec
+        self.nodes = nodes
+        self.edges = edges
+        self.root = root
+        self.max_steps = spec.limits.max_steps
+        self.ages = ages
+        """Whether some loop forgets what its nodes retained in older rounds."""
 
     def node(self, public_id: str) -> PlanNode | None:
         """The node of that public id, if there is one."""

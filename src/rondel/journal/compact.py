@@ -30,7 +30,7 @@ class _Said(msgspec.Struct, array_like=True):
 class _Short(msgspec.Struct, array_like=True):
     at: float
     step: int
-    fired: list[int]
+    fired: tuple[int, ...]
     took: float
     messages: list[_Said]
 
@@ -93,7 +93,9 @@ def _is_bare(said: tuple[Any, ...]) -> bool:
 
 def _decode(record: bytes | memoryview) -> Finished:
     short = _decoder.decode(record)
-    messages = [Message(said.content, said.data, source=said.source) for said in short.messages]
+    messages = tuple(
+        [Message(said.content, said.data, source=said.source) for said in short.messages]
+    )
     return Finished(short.at, short.step, messages, short.fired, took=short.took)
 
 

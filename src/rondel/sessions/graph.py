@@ -22,7 +22,7 @@ from rondel.graph.plan import Plan
 from rondel.graph.secrets import Values, seal, unseal
 from rondel.graph.spec import EdgeSpec, GraphSpec, NodeSpec
 from rondel.graph.vocabulary import Vocabulary
-from rondel.nodes.function import function_processor
+from rondel.nodes.calling import function_processor
 from rondel.sessions.registry import default_registry
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -40,7 +40,7 @@ class FinishedStep(msgspec.Struct, frozen=True):
     address: str
     node_id: str
     at: float
-    messages: list[Message]
+    messages: Sequence[Message]
 
     def entries(self) -> list[QuarantineEntry]:
         """Its messages as the log shows them."""

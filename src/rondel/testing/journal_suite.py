@@ -41,7 +41,7 @@ def row(id: str, **fields: Any) -> SessionRow:
 
 def tick(n: int, content: str = "draft") -> Finished:
     """What step `n` produced."""
-    return Finished(1_700_000_000.25 + n, n, [Message(f"{content} {n}", source="writer")], [0])
+    return Finished(1_700_000_000.25 + n, n, (Message(f"{content} {n}", source="writer"),), (0,))
 
 
 def in_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:

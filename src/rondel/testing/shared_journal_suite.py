@@ -142,7 +142,7 @@ class SharedJournalSuite(JournalSuite):
         await done(store.create(row("a")))
         await done(store.append("a", Started(1.0, {"task": "x"})))
         with pytest.raises(Unstorable, match=r"step 1 .*set"):
-            store.append("a", Finished(2.0, 1, [Message("", {"seen": {1, 2}}, source="w")]))
+            store.append("a", Finished(2.0, 1, (Message("", {"seen": {1, 2}}, source="w"),)))
         await done(store.append("a", tick(1)))
         assert len(store.read("a", 0)) == 2
         with pytest.raises(Unstorable, match=r"inputs of session 'b'.*object"):

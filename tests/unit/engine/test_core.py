@@ -56,7 +56,9 @@ class Played:
         self.ready.remove(step)
         self.now += 1
         fired = list(step.node.out) if fire is None else list(fire)
-        done = ticks.Finished(self.now, step.number, [Message(text, source=step.node.id)], fired)
+        done = ticks.Finished(
+            self.now, step.number, (Message(text, source=step.node.id),), tuple(fired)
+        )
         self.ready += self.core.apply(done)
 
 
@@ -93,7 +95,7 @@ def test_a_core_keeps_time_only_by_its_ticks() -> None:
     core.apply(ticks.Started(100.0, {}))
     core.apply(ticks.Paused(110.0))
     core.apply(ticks.Resumed(150.0))
-    core.apply(ticks.Finished(160.0, 1, [Message("x")], [0]))
+    core.apply(ticks.Finished(160.0, 1, (Message("x"),), (0,)))
     assert (core.started_at, core.last_at, core.idle) == (100.0, 160.0, 40.0)
 
 

@@ -92,7 +92,7 @@ def _no_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         pytest.param(loop, run, 3, 42, id="a loop"),
         pytest.param(lambda n: loop(n, window=-1), run, 3, 47, id="with a history"),
-        pytest.param(fan, run, 34, 42, id="fan-out and join"),
+        pytest.param(fan, run, 34, 45, id="fan-out and join"),
         pytest.param(loop, watch, 3, 96, id="every event told"),
     ],
 )

@@ -28,11 +28,11 @@ TICKS: list[ticks.AnyTick] = [
     ticks.Finished(
         101.5,
         1,
-        [
+        (
             Message("draft", {"score": 61.5, "tags": ["a", None, {"b": True}]}, source="Writer"),
             Message([Part("see"), Part(attachment="x.png", media_type="image/png")], kept=True),
-        ],
-        [0, 2],
+        ),
+        (0, 2),
         {2: [Message("cut"), None]},
         {"count": 1},
         Verdict("score_threshold_reached", True, 91.0, 90.0),

@@ -37,7 +37,7 @@ MESSAGE = st.builds(
     TEXT,
     st.booleans(),
 )
-MESSAGES = st.lists(MESSAGE, max_size=3)
+MESSAGES = st.lists(MESSAGE, max_size=3).map(tuple)
 ALTERED = st.dictionaries(SMALL, st.lists(st.none() | MESSAGE, max_size=2), max_size=2)
 STATE = st.just(msgspec.UNSET) | JSON
 USAGE = st.lists(
@@ -54,7 +54,7 @@ TICK: st.SearchStrategy[Any] = st.one_of(
         at=TIME,
         step=SMALL,
         messages=MESSAGES,
-        fired=st.lists(SMALL, max_size=3),
+        fired=st.lists(SMALL, max_size=3).map(tuple),
         altered=ALTERED,
         state=STATE,
         verdict=VERDICT,
@@ -114,7 +114,7 @@ def test_a_record_has_nothing_that_is_as_always() -> None:
 
 
 def test_a_step_that_only_said_something_is_kept_without_the_names_of_its_fields() -> None:
-    plain = finished(messages=[Message("hi", source="Writer")], fired=[3], took=0.25)
+    plain = finished(messages=(Message("hi", source="Writer"),), fired=(3,), took=0.25)
     assert compact.encode(plain) == b'\x02[1.5,7,[3],0.25,[["hi","Writer"]]]'
     assert compact.encode(_saying({"x": 1})) == b'\x02[1.5,7,[],0.0,[["x","Critic",{"x":1}]]]'
 
@@ -129,7 +129,7 @@ def test_a_step_that_only_said_something_is_kept_without_the_names_of_its_fields
     ],
 )
 def test_a_message_that_is_not_plain_comes_back_whole(message: Message) -> None:
-    tick = finished(messages=[Message("plain"), message])
+    tick = finished(messages=(Message("plain"), message))
     again = compact.decode(compact.encode(tick))
     assert again == codec.decode(codec.encode(tick))
 
@@ -140,7 +140,7 @@ def test_a_message_that_is_not_plain_comes_back_whole(message: Message) -> None:
 )
 def test_a_message_of_wrong_types_is_refused_by_a_database_too(message: Message) -> None:
     with pytest.raises(Unstorable, match="step 7"):
-        compact.encode(finished(messages=[message]))
+        compact.encode(finished(messages=(message,)))
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_what_json_cannot_hold_is_refused_with_step_place_and_advice(value: Any,
 
 
 def _saying(data: dict[str, Any]) -> ticks.Finished:
-    return finished(messages=[Message("x", data, source="Critic")])
+    return finished(messages=(Message("x", data, source="Critic"),))
 
 
 def test_the_refusal_names_the_node_where_it_can() -> None:
@@ -220,7 +220,7 @@ def test_the_refusal_names_the_node_where_it_can() -> None:
 
 def test_a_field_of_the_wrong_type_is_refused_before_it_is_written() -> None:
     with pytest.raises(Unstorable, match=r"step 7 .*wrong type.*messages\[0\].content"):
-        codec.encode(finished(messages=[Message(5)]))  # type: ignore[arg-type]
+        codec.encode(finished(messages=(Message(5),)))  # type: ignore[arg-type]
 
 
 def test_data_that_contains_itself_is_refused() -> None:

@@ -9,7 +9,7 @@ import pytest
 from rondel.engine.message import Message
 from rondel.engine.protocols import Emit, Nothing, Question, Suspend
 from rondel.errors import CallError, StepFailed
-from rondel.nodes.function import NOTHING, FunctionProcessor, function_processor
+from rondel.nodes.calling import NOTHING, FunctionProcessor, function_processor
 from tests.unit.nodes.context import FakeContext, of_text
 from tests.unit.nodes.running import problems, registry_with, step
 

@@ -1,0 +1,119 @@
+"""Calling a Python function as a node."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from rondel.conditions.function import name_of
+from rondel.engine.message import Message
+from rondel.engine.protocols import Context, Emit, Nothing, Outcome, Suspend
+from rondel.errors import CallError, StepFailed
+from rondel.graph.promises import Calls, Promise
+
+NOTHING: Final = Nothing()
+"""Returned by a function whose node emits nothing: no edge fires."""
+
+
+PROMISE: Final = Promise(routes=False, calls=Calls())
+"""What a function keeps to; model calls that it makes on its own are its own affair."""
+
+
+class FunctionProcessor:
+    """Awaits a function and emits what it returns.
+
+    Text becomes content, a dict data; a Message, a list of these and an outcome stay as they
+    are; None is an empty message.
+    """
+
+    __slots__ = ("_function",)
+
+    def __init__(self, function: Callable[[Context], Any]) -> None:
+        self._function = function
+
+    def promise(self) -> Promise:
+        """It may say anything, along all its edges."""
+        return PROMISE
+
+    async def process(self, ctx: Context) -> Outcome:
+        """Call the function and wait for what it returns."""
+        return self._outcome(await self._function(ctx), ctx)
+
+    def _outcome(self, result: Any, ctx: Context) -> Outcome:
+        if type(result) is str:
+            return Emit((Message(result),))
+        if type(result) is dict:
+            return Emit((Message("", result.copy()),))
+        match result:
+            case Emit() | Nothing() | Suspend():
+                return result
+            case list() | tuple():
+                messages = tuple([self._message(item, ctx) for item in result])
+                return Emit(messages) if messages else NOTHING
+            case _:
+                return Emit((self._message(result, ctx),))
+
+    def _message(self, result: Any, ctx: Context) -> Message:
+        match result:
+            case None:
+                return Message()
+            case Message():
+                return result
+            case str():
+                return Message(str.__str__(result))
+            case dict():
+                return Message("", dict(result))
+        raise StepFailed(
+            f"node {ctx.node_id!r}: the function {name_of(self._function)!r} returned "
+            f"{type(result).__name__}; it may return text, a dict, a Message, a list of these, "
+            "None or rondel.NOTHING"
+        )
+
+
+class PlainFunctionProcessor(FunctionProcessor):
+    """Calls a function that need not wait."""
+
+    __slots__ = ()
+
+    async def process(self, ctx: Context) -> Outcome:
+        """Call the function; should its result have to be awaited, wait for it."""
+        outcome = self.process_now(ctx)
+        return await outcome if inspect.isawaitable(outcome) else outcome
+
+    def process_now(self, ctx: Context) -> Outcome | Awaitable[Outcome]:
+        """Call the function in place; should its result have to be awaited, that is handed on."""
+        result = self._function(ctx)
+        if type(result) is str or type(result) is dict or not inspect.isawaitable(result):
+            return self._outcome(result, ctx)
+        return self._settled(result, ctx)
+
+    async def _settled(self, result: Awaitable[Any], ctx: Context) -> Outcome:
+        return self._outcome(await result, ctx)
+
+
+class BlockingFunctionProcessor(FunctionProcessor):
+    """Calls a function that takes its time, in a thread."""
+
+    __slots__ = ()
+
+    async def process(self, ctx: Context) -> Outcome:
+        """Call the function in a thread of its own."""
+        from asyncio import to_thread
+
+        result = await to_thread(self._function, ctx)
+        return self._outcome(await result if inspect.isawaitable(result) else result, ctx)
+
+
+def function_processor(
+    function: Callable[[Context], Any], *, blocking: bool = False
+) -> FunctionProcessor:
+    """A node that calls the function."""
+    is_async = inspect.iscoroutinefunction(function)
+    if blocking and is_async:
+        raise CallError(
+            f"the function {name_of(function)!r} is async and needs no thread; drop blocking"
+        )
+    if blocking:
+        return BlockingFunctionProcessor(function)
+    return FunctionProcessor(function) if is_async else PlainFunctionProcessor(function)
