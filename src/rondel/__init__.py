@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rondel.errors import GraphError, RondelError
     from rondel.nodes.calling import NOTHING
     from rondel.sessions.engine import Engine, run
-    from rondel.sessions.events import Event
+    from rondel.sessions.event import Event
     from rondel.sessions.graph import Graph
     from rondel.sessions.records import Result
     from rondel.sessions.registry import builtin_registry
@@ -68,7 +68,7 @@ _HOMES = {
     "errors": ("GraphError", "RondelError"),
     "nodes.calling": ("NOTHING",),
     "sessions.engine": ("Engine", "run"),
-    "sessions.events": ("Event",),
+    "sessions.event": ("Event",),
     "sessions.graph": ("Graph",),
     "sessions.records": ("Result",),
     "sessions.registry": ("builtin_registry",),

@@ -13,7 +13,8 @@ from rondel.cli.keyboard import Keyboard
 from rondel.cli.views import View
 from rondel.errors import RondelError, WrongState
 from rondel.sessions.engine import Engine
-from rondel.sessions.events import Event, Narrator
+from rondel.sessions.event import Event
+from rondel.sessions.events import Narrator
 from rondel.sessions.records import Result
 from rondel.sessions.session import Session
 

@@ -16,7 +16,8 @@ from rondel.cli.tables import short
 from rondel.cli.views import json_line
 from rondel.engine.core import ENDED
 from rondel.sessions.engine import Engine
-from rondel.sessions.events import Event, Narrator
+from rondel.sessions.event import Event
+from rondel.sessions.events import Narrator
 from rondel.sessions.session import Session
 
 

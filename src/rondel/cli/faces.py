@@ -8,7 +8,7 @@ import msgspec
 
 from rondel.journal.store import SessionRow
 from rondel.sessions.engine import Engine
-from rondel.sessions.events import timestamp
+from rondel.sessions.event import timestamp
 from rondel.sessions.session import Session
 
 

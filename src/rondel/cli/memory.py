@@ -21,7 +21,7 @@ from rondel.errors import CallError
 from rondel.graph.names import Names
 from rondel.journal.store import Group, GroupSummary, MemoryEntry
 from rondel.sessions.engine import Engine
-from rondel.sessions.events import timestamp
+from rondel.sessions.event import timestamp
 from rondel.sessions.quarantine import QuarantineEntry
 
 FEW = 60

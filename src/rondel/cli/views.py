@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import msgspec
 
 from rondel.cli.failures import complain
-from rondel.sessions.events import Event
+from rondel.sessions.event import Event
 from rondel.sessions.records import LoopResult, Result, UsageTotal
 
 SIMULATED = "simulated models: no key, no network; agents without a provider use them"

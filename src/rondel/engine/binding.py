@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import msgspec
 
-from rondel.engine.context import StepContext
 from rondel.engine.fan import Fan
 from rondel.engine.message import Message
 from rondel.engine.protocols import (
@@ -17,22 +15,20 @@ from rondel.engine.protocols import (
     Emit,
     Handler,
     Immediate,
-    Lock,
     Middleware,
     Outcome,
     Process,
     Processor,
     Router,
-    Selective,
     Split,
     Term,
 )
 from rondel.engine.registry import Registry
 from rondel.engine.step import Step
 from rondel.engine.ticks import Altered
-from rondel.errors import RondelError, StepTimeout
+from rondel.engine.wrapping import wrapped
 from rondel.graph.plan import CONTRACT_LABELS, Plan, PlanEdge, PlanNode
-from rondel.graph.spec import ALWAYS, Call, DynamicSpec, Retry
+from rondel.graph.spec import ALWAYS, Call, DynamicSpec
 
 
 class BoundEdge:
@@ -81,7 +77,7 @@ class BoundNode:
             self.processor = spec.processor
             if self.processor is None:
                 self.processor = registry.build("node", spec.type, spec.config)
-            self.call = _wrap(self.processor, node, middleware)
+            self.call = wrapped(self.processor, node, middleware)
             if fans:
                 self.call = Fan(self.call, fans)
             bare = self.call == self.processor.process
@@ -195,63 +191,3 @@ def processed(process: Process, message: Message) -> Message | None:
 
 def _leaves_a_loop(step: Step, edge: BoundEdge) -> bool:
     return step.frame.scope.wires[step.item][edge.index].hops > 0
-
-
-def _wrap(processor: Processor, node: PlanNode, middleware: Sequence[Middleware]) -> Handler:
-    call: Handler = processor.process
-    for layer in reversed(middleware):
-        if not isinstance(layer, Selective) or layer.wraps(node):
-            call = _around(layer, call)
-    if node.spec.timeout is not None:
-        call = _with_timeout(call, node.spec.timeout)
-    if node.spec.retry.max_attempts > 1:
-        call = _with_retries(call, node.spec.retry)
-    return call
-
-
-def _around(layer: Middleware, call: Handler) -> Handler:
-    async def wrapped(ctx: Any) -> Outcome | Lock:
-        return await layer.around(ctx, call)
-
-    return wrapped
-
-
-def _with_timeout(call: Handler, seconds: float) -> Handler:
-    async def timed(ctx: Any) -> Outcome | Lock:
-        deadline = asyncio.timeout(seconds)
-        try:
-            async with deadline:
-                return await call(ctx)
-        except TimeoutError:
-            if not deadline.expired():
-                raise
-            raise StepTimeout(f"took longer than its timeout of {seconds:g} s") from None
-
-    return timed
-
-
-def _with_retries(call: Handler, retry: Retry) -> Handler:
-    async def retried(ctx: StepContext) -> Outcome | Lock:
-        wait = retry.min_wait
-        for _ in range(retry.max_attempts - 1):
-            try:
-                return await call(ctx)
-            except Exception as error:
-                if not getattr(error, "retryable", True):
-                    raise
-                if ctx.retried is None:
-                    ctx.retried = []
-                ctx.retried.append(describe(error))
-            await asyncio.sleep(wait)
-            wait = min(wait * 2, retry.max_wait)
-        return await call(ctx)
-
-    return retried  # type: ignore[return-value]
-
-
-def describe(error: BaseException) -> str:
-    """An error in one line: Rondel's own as they are, others with their type."""
-    text = " ".join(str(error).split())
-    if isinstance(error, RondelError):
-        return text
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__

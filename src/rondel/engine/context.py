@@ -2,72 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextvars import ContextVar
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from random import Random
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from rondel.engine.message import Message
 from rondel.engine.protocols import Usage
 from rondel.engine.step import Step
 
-_part: ContextVar[list[Usage] | None] = ContextVar("_part", default=None)
-"""What the sub-step that this code runs in has been charged so far."""
-
-
-class Halted(BaseException):
-    """The session was locked: the step ends here without a trace and is done again later.
-
-    No node is to catch this, so it is no Exception.
-    """
-
-
-class Spending(Protocol):
-    """Leave for model calls."""
-
-    async def reserve(self, step: Step, estimate: Callable[[], Usage]) -> None:
-        """Return when the budgets around the step allow such a call."""
-        ...
-
-    def charge(self, step: Step, usage: Usage) -> None:
-        """A call was made."""
-        ...
-
-
-class Shell(Protocol):
-    """What a context needs of the runner around it."""
-
-    session: str
-    signals: Mapping[str, Any]
-
-    @property
-    def inputs(self) -> Mapping[str, Any]:
-        """What the session was started with."""
-        ...
-
-    def active_at(self, now: float) -> float:
-        """Seconds the session has run until then, waiting excluded."""
-        ...
-
-    def live(self, step: Step, event: str, data: dict[str, Any], /) -> None:
-        """Publish a live event."""
-        ...
-
-    async def keep_part(
-        self, step: Step, name: str, value: Any, usage: list[Usage], event: str
-    ) -> None:
-        """Journal a sub-step."""
-        ...
-
-    @property
-    def halted(self) -> bool:
-        """Whether steps under way should not begin anything more."""
-        ...
-
-    @property
-    def purse(self) -> Spending:
-        """Who gives leave for model calls."""
-        ...
+if TYPE_CHECKING:
+    from rondel.engine.shell import Shell
 
 
 class StepContext:
@@ -160,32 +104,13 @@ class StepContext:
     def emit(self, event: str, data: dict[str, Any]) -> None:
         self._shell.live(self.step, event, data)
 
-    async def substep(self, name: str, call: Callable[[], Awaitable[Any]], event: str = "") -> Any:
-        parts = self.step.parts
-        if parts is not None and name in parts:
-            return parts[name]
-        if self._shell.halted:
-            raise Halted
-        spent: list[Usage] = []
-        token = _part.set(spent)
-        try:
-            value = await call()
-            journalled, spent = spent, []
-            await self._shell.keep_part(self.step, name, value, journalled, event)
-        finally:
-            _part.reset(token)
-            if spent:
-                self.usage = [*(self.usage or ()), *spent]
-        return value
+    def substep(
+        self, name: str, call: Callable[[], Awaitable[Any]], event: str = ""
+    ) -> Coroutine[Any, Any, Any]:
+        return self._shell.substep(self, name, call, event)
 
-    async def reserve(self, estimate: Callable[[], Usage]) -> None:
-        if self._shell.halted:
-            raise Halted
-        await self._shell.purse.reserve(self.step, estimate)
+    def reserve(self, estimate: Callable[[], Usage]) -> Coroutine[Any, Any, None]:
+        return self._shell.reserve(self, estimate)
 
     def charge(self, usage: Usage) -> None:
-        spent = _part.get()
-        if spent is None:
-            spent = self.usage = self.usage or []
-        spent.append(usage)
-        self._shell.purse.charge(self.step, usage)
+        self._shell.charge(self, usage)

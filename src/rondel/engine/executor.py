@@ -14,22 +14,35 @@ from typing import Final
 from msgspec.structs import force_setattr, replace
 
 from rondel.engine import ticks
-from rondel.engine.binding import Binding, describe, processed
-from rondel.engine.context import Halted, Shell, StepContext
+from rondel.engine.binding import Binding, processed
+from rondel.engine.context import StepContext
 from rondel.engine.effects import Command, Judge, Leave, Route
 from rondel.engine.message import Message
 from rondel.engine.protocols import Emit, Lock, Nothing, Outcome, Suspend, Usage
 from rondel.engine.purse import OverBudget
+from rondel.engine.shell import Halted, Shell
 from rondel.engine.step import Step
+from rondel.engine.wrapping import describe
 from rondel.errors import StepFailed, StepTimeout
 
-Performed = ticks.AnyTick | Awaitable[ticks.AnyTick]
-"""What came of a command, now or when awaited."""
+FOREIGN: Final = (Exception, asyncio.CancelledError, OverBudget, BaseExceptionGroup)
+"""What a node may raise: it is the node's own, not the engine's."""
 
 UNALTERED: Final[ticks.Altered] = {}
 NO_USAGE: Final[list[Usage]] = []
 NO_ERRORS: Final[list[str]] = []
 """Shared by all ticks that have none; no tick is ever changed."""
+
+
+class Pending:
+    """A step that waits: `call` is what its node has not done yet."""
+
+    __slots__ = ("call", "ctx", "step")
+
+    def __init__(self, step: Step, ctx: StepContext, call: Awaitable[Outcome | Lock]) -> None:
+        self.step = step
+        self.ctx = ctx
+        self.call = call
 
 
 class Executor:
@@ -45,27 +58,21 @@ class Executor:
         """Whether it can be done in place, as far as one can know before."""
         return type(command) is not Step or self._nodes[command.node.index].now is not None
 
-    def perform(self, command: Command) -> Performed:
-        """Do what the core asks for; the tick says what came of it, now or when awaited."""
+    def perform(self, command: Command) -> ticks.AnyTick | Pending:
+        """Do what the core asks for; the tick says what came of it, if that is known now."""
         if not isinstance(command, Step):
             return self._decide(command)
         ctx = StepContext(command, self._shell, self._clock())
         bound = self._nodes[command.node.index]
         try:
             if bound.now is None:
-                return self._await_step(command, ctx, bound.call(ctx))  # type: ignore[misc]
+                return Pending(command, ctx, bound.call(ctx))  # type: ignore[misc]
             outcome = bound.now(ctx)
-            if type(outcome) is Emit:
-                return self._emitted(command, ctx, outcome)
-            if inspect.isawaitable(outcome):
-                return self._await_step(command, ctx, outcome)
-            return self._other_outcome(command, ctx, outcome)
-        except OverBudget as over:
-            return self._refused(command, ctx, over)
-        except (Exception, asyncio.CancelledError) as error:  # what a node raises is its own
-            return self._failed(command, ctx, error)
-        except BaseExceptionGroup as group:
-            return self._several(command, ctx, group)
+            if type(outcome) is not Emit and inspect.isawaitable(outcome):
+                return Pending(command, ctx, outcome)
+            return self.conclude(command, ctx, outcome)
+        except FOREIGN as error:
+            return self.explain(command, ctx, error)
 
     def _decide(self, command: Route | Judge | Leave) -> ticks.AnyTick:
         if isinstance(command, Route):
@@ -74,24 +81,19 @@ class Executor:
             return self._judge(command)
         return self._leave(command)
 
-    async def _await_step(
-        self, step: Step, ctx: StepContext, call: Awaitable[Outcome | Lock]
-    ) -> ticks.AnyTick:
-        try:
-            outcome = await call
-            if type(outcome) is Emit:
-                return self._emitted(step, ctx, outcome)
-            return self._other_outcome(step, ctx, outcome)
-        except OverBudget as over:
-            return self._refused(step, ctx, over)
-        except asyncio.CancelledError as error:
-            if asyncio.current_task().cancelling():  # type: ignore[union-attr]
-                raise
-            return self._failed(step, ctx, error)  # something in the node was, not the step
-        except Exception as error:  # the same
-            return self._failed(step, ctx, error)
-        except BaseExceptionGroup as group:
-            return self._several(step, ctx, group)
+    def conclude(self, step: Step, ctx: StepContext, outcome: Outcome | Lock) -> ticks.AnyTick:
+        """The tick of a step whose node has come to this."""
+        if type(outcome) is Emit:
+            return self._emitted(step, ctx, outcome)
+        return self._other_outcome(step, ctx, outcome)
+
+    def explain(self, step: Step, ctx: StepContext, error: BaseException) -> ticks.AnyTick:
+        """The tick of a step whose node raised this, or an edge of it."""
+        if isinstance(error, OverBudget):
+            return self._refused(step, ctx, error)
+        if isinstance(error, BaseExceptionGroup):
+            return self._several(step, ctx, error)
+        return self._failed(step, ctx, error)
 
     def _emitted(self, step: Step, ctx: StepContext, outcome: Emit) -> ticks.Finished:
         bound = self._nodes[step.node.index]

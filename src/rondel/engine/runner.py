@@ -9,39 +9,24 @@ driver returns and costs nothing.
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any
 
 from rondel.engine import ticks
 from rondel.engine.binding import Binding
-from rondel.engine.context import Halted
 from rondel.engine.core import Core
 from rondel.engine.effects import Command
-from rondel.engine.executor import Executor, Performed
+from rondel.engine.executor import FOREIGN, Executor, Pending
 from rondel.engine.guard import Guard
 from rondel.engine.host import Host
 from rondel.engine.protocols import Lock, Note, Usage
-from rondel.engine.purse import Purse
+from rondel.engine.shell import Halted, Shell
 from rondel.engine.step import Step
-from rondel.engine.ticks import Finished
-
-YIELD_EVERY = 0.005
-"""Seconds a driver may run steps in place before other sessions get their turn."""
+from rondel.engine.stepper import Entry, Recorder, Stepper
 
 
-NEVER: Final = 1 << 60
-"""More ticks than a session can have."""
-
-
-class Recorder(Protocol):
-    """Makes a tick durable, or the one it puts in its place; None means that it already is."""
-
-    def __call__(self, tick: ticks.AnyTick, /) -> tuple[ticks.AnyTick, Awaitable[None] | None]: ...
-
-
-class Runner:
+class Runner(Shell):
     """Drives one session from tick to tick."""
 
     def __init__(
@@ -56,27 +41,18 @@ class Runner:
         host: Host,
         guard: Guard | None = None,
     ) -> None:
-        self.session = session
-        self.core = core
-        self.length = 0
-        """How many ticks the session has."""
-        self.next_look = NEVER
-        """The length at which `applied` is called even if the status stays as it is."""
-        self._purse: Purse | None = None
+        super().__init__(session, core, host.now)
         self._host = host
         self._guard = guard
-        self._timer: asyncio.TimerHandle | None = None
-        self._late = False
-        self._under_way: list[Command] = []
-        self._executor = Executor(binding, self, host.now)
-        self._record = record
-        self.live = live
-        self._applied = applied
+        self._live = live
         self._told = told
-        self.signals: Mapping[str, Any] = core.signals
-        self._ready: deque[Command] = deque(core.todo())
+        self._timer: asyncio.TimerHandle | None = None
+        self._under_way: list[Command] = []
         self._driver: asyncio.Task[None] | None = None
         self._in_place = False
+        executor = Executor(binding, self, host.now)
+        beside = self._start_beside
+        self.stepper = Stepper(self, executor, record, applied, beside, host, guard)
 
     # Outside
 
@@ -147,12 +123,12 @@ class Runner:
             await self._host.cancel()
 
     async def _advance(self) -> bool:
-        core = self.core
+        core, stepper = self.core, self.stepper
         if core.ended:
             return False
-        if self._late:
+        if stepper.late:
             await self._lock_up()
-        if self._ready and core.status == "running":
+        if stepper.ready and core.status == "running":
             await self._run_ready()
             return True
         if self._host.busy:
@@ -162,61 +138,61 @@ class Runner:
 
     async def _run_ready(self) -> None:
         """Do what is ready and all that follows from it, until there is something to wait for."""
-        ready, core, host, executor = self._ready, self.core, self._host, self._executor
-        last_yield = host.now()
-        while ready and core.status == "running" and not self._late:
-            command = ready.popleft()
-            alone = not (ready or host.busy or core.questions)
-            if not alone and not executor.is_immediate(command):
-                self._start_beside(command, partial(executor.perform, command))
-                continue
-            tick = executor.perform(command)
-            if type(tick) is not Finished and not isinstance(tick, ticks.Tick):
-                if not alone:
-                    self._start_beside(command, partial(_same, tick))
-                    continue
-                awaited = await self._await_in_place(tick, command)
-                if awaited is None:
+        stepper, host = self.stepper, self._host
+        stepper.since = host.now()
+        while (pause := stepper.run()) is not None:
+            if isinstance(pause, Pending):
+                tick = await self._await_in_place(pause)
+                if tick is None:
                     return
-                tick, last_yield = awaited, awaited.at
-            wait = self._enter(tick, command)
-            if wait is not None:
-                await wait
-            if tick.at - last_yield > YIELD_EVERY:
+                stepper.since = tick.at
+                entry = stepper.enter(tick, pause.step)
+                if entry is not None:
+                    await self._see_to(entry)
+            elif isinstance(pause, Entry):
+                await self._see_to(pause)
+            else:
                 await asyncio.sleep(0)
                 while host.has_news:
                     await self._wait_any()
-                last_yield = host.now()
+                stepper.since = host.now()
 
-    async def _await_in_place(
-        self, call: Awaitable[ticks.AnyTick], command: Command
-    ) -> ticks.AnyTick | None:
+    async def _await_in_place(self, pending: Pending) -> ticks.AnyTick | None:
         """The tick; None if the session was ended or locked meanwhile."""
         self._in_place = True
         try:
-            tick = await call
+            tick = await self._await_step(pending)
         except (asyncio.CancelledError, Halted) as error:
-            if not (self.core.ended or self._late or isinstance(error, Halted)):
+            if not (self.core.ended or self.stepper.late or isinstance(error, Halted)):
                 raise
             if not self.core.ended:
-                await self._put_back([command])
+                await self._put_back([pending.step])
             return None
         finally:
             self._in_place = False
-            if self._late or self.core.ended:
+            if self.stepper.late or self.core.ended:
                 asyncio.current_task().uncancel()  # type: ignore[union-attr]
         return None if self.core.ended else tick
 
-    def _start_beside(self, command: Command, call: Callable[[], Performed]) -> None:
+    async def _await_step(self, pending: Pending) -> ticks.AnyTick:
+        executor, step, ctx = self.stepper.executor, pending.step, pending.ctx
+        try:
+            return executor.conclude(step, ctx, await pending.call)
+        except FOREIGN as error:
+            if isinstance(error, asyncio.CancelledError) and _is_cancelled():
+                raise
+            return executor.explain(step, ctx, error)  # something in the node was, not the step
+
+    def _start_beside(self, command: Command, pending: Pending | None) -> None:
         self._under_way.append(command)
-        self._host.start(command, partial(self._perform, command, call))
+        self._host.start(command, partial(self._perform, command, pending))
 
     async def _perform(
-        self, command: Command, call: Callable[[], Performed]
+        self, command: Command, pending: Pending | None
     ) -> tuple[ticks.AnyTick | None, Command]:
-        tick = call()
+        done = self.stepper.executor.perform(command) if pending is None else pending
         try:
-            return (tick if isinstance(tick, ticks.Tick) else await tick), command
+            return (await self._await_step(done) if isinstance(done, Pending) else done), command
         except Halted:
             return None, command
 
@@ -235,7 +211,7 @@ class Runner:
 
     async def _put_back(self, commands: list[Command]) -> None:
         """What was begun and not ended is to be done again; what it has spent is spent."""
-        self._ready.extend(commands)
+        self.stepper.ready.extend(commands)
         for command in commands:
             if isinstance(command, Step):
                 await self._record_spending(command)
@@ -247,47 +223,18 @@ class Runner:
             await self._journal(ticks.Spent(self._host.now(), step.number, list(usage)))
 
     async def _journal(self, tick: ticks.AnyTick, command: Command | None = None) -> None:
-        wait = self._enter(tick, command)
-        if wait is not None:
-            await wait
+        entry = self.stepper.enter(tick, command)
+        if entry is not None:
+            await self._see_to(entry)
 
-    def _enter(self, tick: ticks.AnyTick, command: Command | None = None) -> Awaitable[None] | None:
-        """Record the tick and fold it in; what depends on it is ready after what it returns."""
-        core, guard = self.core, self._guard
-        status = core.status
-        if type(tick) is Finished:
-            if guard is not None and not tick.usage and core.steps[tick.step].parts is None:
-                guard = None  # no model had a part in it
-            if guard is not None:
-                tick = guard.weigh(core, tick)
-        elif command is not None and isinstance(tick, ticks.Locked):
-            self._ready.append(command)  # for when the lock is opened
-        tick, durable = self._record(tick)
-        self.length += 1
-        commands = core.apply(tick)
-        if self._purse is not None:
-            self._purse.settle(tick)
-        found = guard.learn(core, tick) if guard is not None else ()
-        if core.status is not status or self.length >= self.next_look:
-            self._applied()
-        if found or durable is not None:
-            return self._entered(found, durable, commands)
-        for ready in commands:
-            self._ready.append(ready)
-        return None
-
-    async def _entered(
-        self,
-        found: Sequence[Lock | Note],
-        durable: Awaitable[None] | None,
-        commands: list[Command],
-    ) -> None:
-        if found:
-            await self._follow(found)
-        if durable is not None:
-            await durable
+    async def _see_to(self, entry: Entry) -> None:
+        """Record what the guard found, and wait until the tick is durable."""
+        if entry.found:
+            await self._follow(entry.found)
+        if entry.durable is not None:
+            await entry.durable
             self._told()  # those who watch read what is durable
-        self._ready.extend(commands)
+        self.stepper.ready.extend(entry.commands)
 
     # The guard
 
@@ -311,7 +258,7 @@ class Runner:
         guard = self._guard
         left = None if guard is None else guard.time_left(self.core, self._host.now())
         if left is not None:
-            self._late = False
+            self.stepper.late = False
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(max(left, 0.0) + 0.001, self._time_is_up)
 
@@ -322,7 +269,7 @@ class Runner:
         if (guard.time_left(core, self._host.now()) or 0.0) > 0:
             self._set_timer()
             return
-        self._late = True
+        self.stepper.late = True
         if self._in_place and self._driver is not None:
             self._driver.cancel()
         else:
@@ -330,35 +277,18 @@ class Runner:
 
     async def _lock_up(self) -> None:
         """Time is up: what was under way is under way again when the lock is opened."""
-        self._late = False
+        self.stepper.late = False
         await self._host.cancel()
         commands, self._under_way = self._under_way, []
         await self._put_back(commands)
         if self._guard is not None:
             await self._follow([self._guard.overdue(self.core, self._host.now())])
 
-    # What contexts ask of the shell
+    # What steps ask of the shell
 
-    @property
-    def inputs(self) -> Mapping[str, Any]:
-        """What the session was started with."""
-        return self.core.inputs
-
-    @property
-    def purse(self) -> Purse:
-        """Who gives leave for model calls; made for the first who asks."""
-        if self._purse is None:
-            self._purse = Purse(self.core, self._host.now)
-        return self._purse
-
-    def active_at(self, now: float) -> float:
-        """Seconds the session has run until then, waiting excluded."""
-        return now - self.core.started_at - self.core.idle
-
-    @property
-    def halted(self) -> bool:
-        """Whether steps under way should not begin anything more."""
-        return self.core.lock is not None
+    def live(self, step: Step, event: str, data: dict[str, Any], /) -> None:
+        """Publish a live event."""
+        self._live(step, event, data)
 
     async def keep_part(
         self, step: Step, name: str, value: Any, usage: list[Usage], event: str
@@ -369,5 +299,6 @@ class Runner:
             await self._journal(ticks.Substepped(now, step.number, name, value, usage, event))
 
 
-def _same(call: Awaitable[ticks.AnyTick]) -> Awaitable[ticks.AnyTick]:
-    return call
+def _is_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

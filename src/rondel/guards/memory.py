@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
-from rondel.engine.binding import describe
 from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit, Handler, Lock, Outcome
+from rondel.engine.wrapping import describe
 from rondel.graph.plan import Plan, PlanNode
 
 MEMORY_ERROR = "memory_error"

@@ -103,16 +103,16 @@ class Drive:
             AsyncioHost(),
             guard,
         )
-        self._runner.length = length
+        self._runner.stepper.length = length
         self._append = store.writer(id)
         if snapshots:
-            self._runner.next_look = length + SNAPSHOT_EVERY
+            self._runner.stepper.next_look = length + SNAPSHOT_EVERY
         self._applied()
 
     @property
     def length(self) -> int:
         """How many ticks the session has."""
-        return self._runner.length
+        return self._runner.stepper.length
 
     @property
     def driving(self) -> bool:
@@ -187,11 +187,11 @@ class Drive:
         if core.status != self._status:
             self._status = core.status
             self._store.set_status(self.id, core.status, core.reason)
-        if self.length >= self._runner.next_look:
+        if self.length >= self._runner.stepper.next_look:
             blob = dump(core, self._guard and self._guard.dump())
             self._store.save_snapshot(self.id, self.length, blob, keep=2)
             pause = max(SNAPSHOT_EVERY, len(blob) // SNAPSHOT_BYTES_PER_TICK)
-            self._runner.next_look = self.length + pause
+            self._runner.stepper.next_look = self.length + pause
 
     def _live(self, step: Step, event: str, data: dict[str, Any]) -> None:
         if not self._audience.is_there:

@@ -1,14 +1,10 @@
-"""Events: the public face of what folding the journal gives."""
+"""Telling events: the public face of what folding the journal gives."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
-from datetime import UTC, datetime
-from functools import lru_cache
-from typing import Any
-
-import msgspec
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
 
 from rondel.engine import effects as fx
 from rondel.engine import ticks
@@ -19,48 +15,11 @@ from rondel.engine.frame import Frame
 from rondel.engine.message import Message
 from rondel.engine.protocols import Question, Usage
 from rondel.engine.step import Step
+from rondel.engine.ticks import Finished
 from rondel.graph.plan import Group, Plan
+from rondel.sessions.event import Event, message_face, timestamp
 
-
-class Event(msgspec.Struct, frozen=True, gc=False):
-    """One thing the outside sees; `seq` is None for live events, which are not durable."""
-
-    seq: int | None
-    event: str
-    timestamp: str
-    session_id: str
-    node_id: str | None
-    address: str | None
-    data: dict[str, Any]
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self.__struct_fields__:
-            raise KeyError(name)
-        return getattr(self, name)
-
-
-def timestamp(seconds: float) -> str:
-    """RFC 3339, in UTC."""
-    second, micro = divmod(round(seconds * 1e6), 1_000_000)
-    return f"{_second(second)}.{micro:06}Z"
-
-
-@lru_cache(maxsize=64)
-def _second(second: int) -> str:
-    return datetime.fromtimestamp(second, UTC).isoformat()[:-6]
-
-
-def message_face(message: Any) -> dict[str, Any]:
-    """A message as the outside sees it."""
-    return {
-        "source": message.source,
-        "role": message.role,
-        "content": msgspec.to_builtins(message.content),
-        "data": message.data,
-    }
-
-
-REFUSED = "the budget around the step is used up"
+REFUSED: Final = "the budget around the step is used up"
 
 
 class RoundTally:
@@ -92,26 +51,25 @@ class Narrator:
         self.core = Core(plan, self._effects)
         self._tallies: dict[int, RoundTally] = {}
         self._at = ""
+        self._told: list[Event] = []
 
     def tell(self, tick: ticks.AnyTick) -> list[Event]:
         """The events of the next tick."""
         self._effects.clear()
         self.core.apply(tick)
         self._at = timestamp(tick.at)
-        told: list[Event] = []
-        tellers = self._tellers
+        told = self._told = []
         for effect in self._effects:
-            told += tellers[effect.__class__](self, effect)
-        if tick.__class__ is ticks.Finished:
-            return told
-        if isinstance(tick, ticks.Locked):
-            told.append(self._event("circuit_breaker:tripped", _lock_face(tick)))
-        elif isinstance(tick, ticks.Unlocked):
-            face = {"by": tick.by, "risk_justification": tick.justification}
-            told.append(self._event("circuit_breaker:unlocked", face))
-        elif isinstance(tick, ticks.Noted):
-            where = tick.node or None, tick.address or None
-            told.append(self._event(tick.event, tick.data, *where))
+            if isinstance(effect, fx.StepStarted):
+                self._tell_state(effect, "running", None)
+            elif isinstance(effect, fx.StepTicked):
+                self._tell_step(effect, effect.tick)
+            elif isinstance(effect, fx.RoundStarted | fx.RoundEnded | fx.Setback):
+                self._tell_round(effect)
+            else:
+                self._tell_rest(effect)
+        if type(tick) is not Finished:
+            self._tell_control(tick)
         return told
 
     @staticmethod
@@ -120,86 +78,64 @@ class Narrator:
         at = timestamp(time.time())
         return Event(None, event, at, session, step.node.id, step.address, data)
 
-    def _event(
+    def _say(
         self, name: str, data: dict[str, Any], node: str | None = None, address: str | None = None
-    ) -> Event:
+    ) -> None:
         self.seq += 1
-        return Event(self.seq, name, self._at, self.session, node, address, data)
+        self._told.append(Event(self.seq, name, self._at, self.session, node, address, data))
 
-    def _status(self, effect: fx.StatusChanged) -> Iterator[Event]:
-        data = {"status": effect.status, "reason": effect.reason}
-        if self.core.message and self.core.ended:
-            data["message"] = self.core.message
-        yield self._event("session_state_change", data)
+    # Steps
 
-    def _step_started(self, effect: fx.StepStarted) -> Iterable[Event]:
-        return (self._node_state(effect, "running"),)
-
-    def _node_state(
+    def _tell_state(
         self,
         effect: fx.StepStarted | fx.StepTicked,
         status: str,
-        more: dict[str, Any] | None = None,
-    ) -> Event:
-        self.seq += 1
+        more: dict[str, Any] | None,
+    ) -> None:
         data = {**more, "status": status} if more else {"status": status}
-        node, address = effect.step.node.id, effect.address
-        return Event(self.seq, "node_state_change", self._at, self.session, node, address, data)
+        self._say("node_state_change", data, effect.step.node.id, effect.address)
 
-    def _of_step(
-        self, effect: fx.StepStarted | fx.StepTicked, name: str, data: dict[str, Any]
-    ) -> Event:
-        return self._event(name, data, effect.step.node.id, effect.address)
+    def _tell_of_step(self, effect: fx.StepTicked, name: str, data: dict[str, Any]) -> None:
+        self._say(name, data, effect.step.node.id, effect.address)
 
-    def _step_ticked(self, effect: fx.StepTicked) -> Iterable[Event]:
-        tick = effect.tick
-        if tick.__class__ is not ticks.Finished or tick.usage or tick.retried or self.debug:
-            return self._step_told(effect, tick)
-        if tick.entropy is not None:
-            self._note_entropy(effect.step, tick.entropy)
-        return (self._node_state(effect, "completed", tick.report),)
-
-    def _step_told(self, effect: fx.StepTicked, tick: Any) -> Iterator[Event]:
+    def _tell_step(self, effect: fx.StepTicked, tick: Any) -> None:
         for error in getattr(tick, "retried", ()):
-            yield self._of_step(effect, "error", {"error": error, "kind": "retry"})
+            self._tell_of_step(effect, "error", {"error": error, "kind": "retry"})
         for usage in getattr(tick, "usage", ()):
-            yield self._spent(effect, usage)
+            self._tell_spending(effect, usage)
         match tick:
             case ticks.Finished():
-                yield from self._finished(effect, tick)
+                self._tell_end(effect, tick)
             case ticks.Failed():
-                yield self._of_step(effect, "error", {"error": tick.error, "kind": tick.kind})
-                yield self._node_state(effect, "failed", {"error": tick.error})
+                self._tell_of_step(effect, "error", {"error": tick.error, "kind": tick.kind})
+                self._tell_state(effect, "failed", {"error": tick.error})
             case ticks.Refused():
                 parked = effect.step.number in self.core.parked
-                status = "suspended" if parked else "skipped"
-                yield self._node_state(effect, status, {"error": REFUSED})
+                self._tell_state(effect, "suspended" if parked else "skipped", {"error": REFUSED})
             case ticks.Suspended():
-                yield self._node_state(effect, "suspended")
+                self._tell_state(effect, "suspended", None)
                 face = _question(tick.question, effect.step.inputs)
-                yield self._of_step(effect, "human_input_required", face)
+                self._tell_of_step(effect, "human_input_required", face)
             case ticks.Substepped() if tick.event:
-                yield self._of_step(effect, tick.event, tick.value)
+                self._tell_of_step(effect, tick.event, tick.value)
             case ticks.Answered():
                 face = {"answer": tick.answer, "by": tick.by}
-                yield self._of_step(effect, "human_input_received", face)
+                self._tell_of_step(effect, "human_input_received", face)
 
-    def _finished(self, effect: fx.StepTicked, tick: ticks.Finished) -> Iterator[Event]:
+    def _tell_end(self, effect: fx.StepTicked, tick: ticks.Finished) -> None:
         if tick.entropy is not None:
-            self._note_entropy(effect.step, tick.entropy)
-        yield self._node_state(effect, "completed", tick.report)
+            for tally in self._tallies_around(effect.step):
+                tally.entropies.append(tick.entropy)
+        self._tell_state(effect, "completed", tick.report)
         if self.debug:
             for edge in tick.fired:
                 spec = self.plan.edges[edge].spec
                 face = {"from": spec.source, "to": spec.target}
                 node, address = effect.step.node.id, effect.address
-                yield Event(None, "edge_fired", self._at, self.session, node, address, face)
+                told = Event(None, "edge_fired", self._at, self.session, node, address, face)
+                self._told.append(told)
 
-    def _note_entropy(self, step: Step, entropy: float) -> None:
-        for tally in self._tallies_around(step):
-            tally.entropies.append(entropy)
-
-    def _spent(self, effect: fx.StepTicked, usage: Usage) -> Event:
+    def _tell_spending(self, effect: fx.StepTicked, usage: Usage) -> None:
         for tally in self._tallies_around(effect.step):
             tally.tokens += usage.tokens
             tally.usd += usage.usd
@@ -209,80 +145,88 @@ class Narrator:
             "usd": usage.usd,
             "model": usage.model,
         }
-        return self._of_step(effect, "token_usage", face)
+        self._tell_of_step(effect, "token_usage", face)
 
-    def _tallies_around(self, step: Step) -> Iterator[RoundTally]:
-        for frame in _loops_around(step.frame):
-            if frame.entry in self._tallies:
-                yield self._tallies[frame.entry]
+    def _tallies_around(self, step: Step) -> list[RoundTally]:
+        loops = _loops_around(step.frame)
+        return [self._tallies[loop.entry] for loop in loops if loop.entry in self._tallies]
 
-    def _skipped(self, effect: fx.Skipped) -> Iterator[Event]:
-        item = effect.item
-        for node in item.nodes if isinstance(item, Group) else (item,):
-            plan_node = self.plan.nodes[node]
-            address = effect.around + plan_node.name
-            yield self._event("node_state_change", {"status": "skipped"}, plan_node.id, address)
+    # Loops
 
-    def _round_started(self, effect: fx.RoundStarted) -> Iterator[Event]:
-        self._tallies[effect.frame.entry] = RoundTally()
-        yield self._round_event("loop:round_started", effect, {})
+    def _tell_round(self, effect: fx.RoundStarted | fx.RoundEnded | fx.Setback) -> None:
+        entry = effect.frame.entry
+        match effect:
+            case fx.RoundStarted():
+                self._tallies[entry] = RoundTally()
+                self._tell_of_round("loop:round_started", effect, {})
+            case fx.RoundEnded():
+                tally = self._tallies[entry]
+                figures: dict[str, Any] = {
+                    "score": effect.value,
+                    "delta": effect.delta,
+                    "tokens": tally.tokens,
+                    "usd": tally.usd,
+                    "entropy": tally.entropy,
+                }
+                self._tell_of_round("loop:round_completed", effect, figures)
+            case fx.Setback():
+                name = "loop:regression" if effect.regressed else "loop:stagnation"
+                figures = {"delta": effect.delta, "action": effect.action}
+                self._tell_of_round(name, effect, figures)
 
-    def _round_ended(self, effect: fx.RoundEnded) -> Iterator[Event]:
-        tally = self._tallies[effect.frame.entry]
-        figures = {
-            "score": effect.value,
-            "delta": effect.delta,
-            "tokens": tally.tokens,
-            "usd": tally.usd,
-            "entropy": tally.entropy,
-        }
-        yield self._round_event("loop:round_completed", effect, figures)
-
-    def _round_event(
+    def _tell_of_round(
         self,
         name: str,
         effect: fx.RoundStarted | fx.RoundEnded | fx.Setback,
         figures: dict[str, Any],
-    ) -> Event:
-        head = self.plan.nodes[effect.frame.scope.head]  # type: ignore[index]
-        data = {"loop": head.id, "round": effect.round, **figures}
-        return self._event(name, data, head.id, effect.address)
+    ) -> None:
+        head = self._head_of(effect.frame)
+        data = {"loop": head, "round": effect.round, **figures}
+        self._say(name, data, head, effect.address)
 
-    def _setback(self, effect: fx.Setback) -> Iterator[Event]:
-        name = "loop:regression" if effect.regressed else "loop:stagnation"
-        yield self._round_event(name, effect, {"delta": effect.delta, "action": effect.action})
+    def _head_of(self, frame: Frame) -> str:
+        assert frame.scope.head is not None  # noqa: S101
+        return self.plan.nodes[frame.scope.head].id
 
-    def _loop_asked(self, effect: fx.LoopAsked) -> Iterator[Event]:
-        face = _question(effect.question, effect.messages)
-        yield self._of_loop("human_input_required", effect, face)
+    # What is rare
 
-    def _loop_answered(self, effect: fx.LoopAnswered) -> Iterator[Event]:
-        face = {"answer": effect.tick.answer, "by": effect.tick.by}
-        yield self._of_loop("human_input_received", effect, face)
+    def _tell_rest(self, effect: Effect) -> None:
+        match effect:
+            case fx.StatusChanged():
+                data = {"status": effect.status, "reason": effect.reason}
+                if self.core.message and self.core.ended:
+                    data["message"] = self.core.message
+                self._say("session_state_change", data)
+            case fx.Skipped():
+                self._tell_skipped(effect)
+            case fx.LoopAsked():
+                face = _question(effect.question, effect.messages)
+                head = self._head_of(effect.frame)
+                self._say("human_input_required", face, head, effect.address)
+            case fx.LoopAnswered():
+                face = {"answer": effect.tick.answer, "by": effect.tick.by}
+                head = self._head_of(effect.frame)
+                self._say("human_input_received", face, head, effect.address)
+            case fx.LoopEnded():
+                self._tallies.pop(effect.frame.entry, None)
+                end = effect.end
+                self._say("loop:exited", loop_face(end), end.loop, end.address)
 
-    def _of_loop(
-        self, name: str, effect: fx.LoopAsked | fx.LoopAnswered, data: dict[str, Any]
-    ) -> Event:
-        head = self.plan.nodes[effect.frame.scope.head]  # type: ignore[index]
-        return self._event(name, data, head.id, effect.address)
+    def _tell_skipped(self, effect: fx.Skipped) -> None:
+        item = effect.item
+        for node in item.nodes if isinstance(item, Group) else (item,):
+            plan_node = self.plan.nodes[node]
+            address = effect.around + plan_node.name
+            self._say("node_state_change", {"status": "skipped"}, plan_node.id, address)
 
-    def _loop_ended(self, effect: fx.LoopEnded) -> Iterator[Event]:
-        self._tallies.pop(effect.frame.entry, None)
-        end = effect.end
-        yield self._event("loop:exited", loop_face(end), end.loop, end.address)
-
-    _tellers: dict[type, Callable[[Any, Any], Iterable[Event]]] = {
-        fx.StatusChanged: _status,
-        fx.StepStarted: _step_started,
-        fx.StepTicked: _step_ticked,
-        fx.Skipped: _skipped,
-        fx.RoundStarted: _round_started,
-        fx.RoundEnded: _round_ended,
-        fx.Setback: _setback,
-        fx.LoopAsked: _loop_asked,
-        fx.LoopAnswered: _loop_answered,
-        fx.LoopEnded: _loop_ended,
-    }
+    def _tell_control(self, tick: ticks.AnyTick) -> None:
+        if isinstance(tick, ticks.Locked):
+            self._say("circuit_breaker:tripped", _lock_face(tick))
+        elif isinstance(tick, ticks.Unlocked):
+            face = {"by": tick.by, "risk_justification": tick.justification}
+            self._say("circuit_breaker:unlocked", face)
+        elif isinstance(tick, ticks.Noted):
+            self._say(tick.event, tick.data, tick.node or None, tick.address or None)
 
 
 def loop_face(end: LoopEnd) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from rondel.engine.message import Message
 from rondel.errors import CallError
 from rondel.graph.plan import Plan
 from rondel.journal.working_memory import confidence_in
-from rondel.sessions.events import timestamp
+from rondel.sessions.event import timestamp
 from rondel.sessions.records import Record, logical_place
 
 

@@ -16,14 +16,8 @@ from rondel.engine.message import Message
 from rondel.engine.protocols import Usage
 from rondel.engine.step import Step
 from rondel.graph.plan import Plan
-from rondel.sessions.events import (
-    REFUSED,
-    Event,
-    Narrator,
-    loop_face,
-    message_face,
-    timestamp,
-)
+from rondel.sessions.event import Event, message_face, timestamp
+from rondel.sessions.events import REFUSED, Narrator, loop_face
 
 
 class Record(msgspec.Struct):

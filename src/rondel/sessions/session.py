@@ -15,7 +15,8 @@ from rondel.journal.store import Group, SessionRow
 from rondel.journal.working_memory import group_of
 from rondel.sessions.controls import Answer, AnyControl, Pause, Resume, Signal, Stop, Unlock
 from rondel.sessions.drive import Drive, fold
-from rondel.sessions.events import Event, Narrator
+from rondel.sessions.event import Event
+from rondel.sessions.events import Narrator
 from rondel.sessions.quarantine import Quarantine, QuarantineEntry
 from rondel.sessions.records import (
     CallRecord,

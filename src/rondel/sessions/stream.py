@@ -12,7 +12,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from weakref import WeakSet
 
 from rondel.engine.ticks import AnyTick
-from rondel.sessions.events import Event, Narrator
+from rondel.sessions.event import Event
+from rondel.sessions.events import Narrator
 
 LIVE_LIMIT = 4096
 """How many live events a watcher may lag behind before the oldest are dropped."""

@@ -84,7 +84,7 @@ def calls_per_step(
 @pytest.fixture(autouse=True)
 def _no_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Counting is slow, and how often others get their turn is a matter of time."""
-    monkeypatch.setattr("rondel.engine.runner.YIELD_EVERY", 3600.0)
+    monkeypatch.setattr("rondel.engine.stepper.YIELD_EVERY", 3600.0)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,101 @@
+"""What steps ask of the session around them: time, signals, leave to spend, durable sub-steps."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
+from typing import Any
+
+from rondel.engine.context import StepContext
+from rondel.engine.core import Core
+from rondel.engine.protocols import Usage
+from rondel.engine.purse import Purse
+from rondel.engine.step import Step
+
+_part: ContextVar[list[Usage] | None] = ContextVar("_part", default=None)
+"""What the sub-step that this code runs in has been charged so far."""
+
+
+class Halted(BaseException):
+    """The session was locked: the step ends here without a trace and is done again later.
+
+    No node is to catch this, so it is no Exception.
+    """
+
+
+class Shell(ABC):
+    """The side of a session's runner that steps see."""
+
+    def __init__(self, session: str, core: Core, clock: Callable[[], float]) -> None:
+        self.session = session
+        self.core = core
+        self.signals: Mapping[str, Any] = core.signals
+        self._clock = clock
+        self.spends = False
+        """Whether any step has asked for leave so far."""
+        self._purse: Purse | None = None
+
+    @abstractmethod
+    def live(self, step: Step, event: str, data: dict[str, Any], /) -> None:
+        """Publish a live event."""
+
+    @abstractmethod
+    async def keep_part(
+        self, step: Step, name: str, value: Any, usage: list[Usage], event: str
+    ) -> None:
+        """Journal a sub-step."""
+
+    @property
+    def inputs(self) -> Mapping[str, Any]:
+        """What the session was started with."""
+        return self.core.inputs
+
+    @property
+    def purse(self) -> Purse:
+        """Who gives leave for model calls; made for the first who asks."""
+        if self._purse is None:
+            self._purse, self.spends = Purse(self.core, self._clock), True
+        return self._purse
+
+    def active_at(self, now: float) -> float:
+        """Seconds the session has run until then, waiting excluded."""
+        return now - self.core.started_at - self.core.idle
+
+    async def substep(
+        self, ctx: StepContext, name: str, call: Callable[[], Awaitable[Any]], event: str
+    ) -> Any:
+        """What the sub-step gave when it was first done."""
+        parts = ctx.step.parts
+        if parts is not None and name in parts:
+            return parts[name]
+        self._raise_if_locked()
+        spent: list[Usage] = []
+        token = _part.set(spent)
+        try:
+            value = await call()
+            journalled, spent = spent, []
+            await self.keep_part(ctx.step, name, value, journalled, event)
+        finally:
+            _part.reset(token)
+            if spent:
+                ctx.usage = [*(ctx.usage or ()), *spent]
+        return value
+
+    async def reserve(self, ctx: StepContext, estimate: Callable[[], Usage]) -> None:
+        """Return when the budgets around the step allow such a call."""
+        self._raise_if_locked()
+        await self.purse.reserve(ctx.step, estimate)
+
+    def charge(self, ctx: StepContext, usage: Usage) -> None:
+        """A model call was made."""
+        spent = _part.get()
+        if spent is None:
+            spent = ctx.usage = ctx.usage or []
+        spent.append(usage)
+        self.purse.charge(ctx.step, usage)
+
+    def _raise_if_locked(self) -> None:
+        """Steps under way should not begin anything more."""
+        if self.core.lock is not None:
+            raise Halted

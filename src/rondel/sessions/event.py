@@ -1,0 +1,47 @@
+"""One thing the outside sees of a session."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+
+class Event(msgspec.Struct, frozen=True, gc=False):
+    """One thing the outside sees; `seq` is None for live events, which are not durable."""
+
+    seq: int | None
+    event: str
+    timestamp: str
+    session_id: str
+    node_id: str | None
+    address: str | None
+    data: dict[str, Any]
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.__struct_fields__:
+            raise KeyError(name)
+        return getattr(self, name)
+
+
+def timestamp(seconds: float) -> str:
+    """RFC 3339, in UTC."""
+    second, micro = divmod(round(seconds * 1e6), 1_000_000)
+    return f"{_second(second)}.{micro:06}Z"
+
+
+@lru_cache(maxsize=64)
+def _second(second: int) -> str:
+    return datetime.fromtimestamp(second, UTC).isoformat()[:-6]
+
+
+def message_face(message: Any) -> dict[str, Any]:
+    """A message as the outside sees it."""
+    return {
+        "source": message.source,
+        "role": message.role,
+        "content": msgspec.to_builtins(message.content),
+        "data": message.data,
+    }
