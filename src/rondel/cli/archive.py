@@ -7,7 +7,6 @@ version 2.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from hashlib import sha256
 from itertools import islice
 from typing import Any, BinaryIO
@@ -116,7 +115,7 @@ def read_session(file: str, lines: Iterable[bytes]) -> Archived:
 
 def with_id(archived: Archived, id: str) -> Archived:
     """The same under another id."""
-    return msgspec.structs.replace(archived, row=replace(archived.row, id=id))
+    return msgspec.structs.replace(archived, row=msgspec.structs.replace(archived.row, id=id))
 
 
 def _header(file: str, line: bytes) -> Header:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -29,6 +29,9 @@ from rondel.engine.ticks import Altered
 from rondel.engine.wrapping import wrapped
 from rondel.graph.plan import CONTRACT_LABELS, Plan, PlanEdge, PlanNode
 from rondel.graph.spec import ALWAYS, Call, DynamicSpec
+
+if TYPE_CHECKING:
+    from rondel.engine.executor import Executor
 
 
 class BoundEdge:
@@ -130,6 +133,8 @@ class Binding:
             )
             for node in plan.nodes
         ]
+        self.executor: Executor | None = None
+        """Who carries out the commands of its sessions; made for the first of them."""
         self._registry = registry
         self._terms: dict[int, Term] = {}
 

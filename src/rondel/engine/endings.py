@@ -30,6 +30,8 @@ class LoopEnd(msgspec.Struct, frozen=True):
 class Endings:
     """The last end of every loop of a session."""
 
+    __slots__ = ("_plan", "by_loop", "last")
+
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self.last: dict[int, LoopEnd] = {}

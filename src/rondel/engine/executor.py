@@ -46,23 +46,24 @@ class Pending:
 
 
 class Executor:
-    """Turns commands into ticks."""
+    """Turns commands into ticks; all sessions of a binding share it."""
 
-    def __init__(self, binding: Binding, shell: Shell, clock: Callable[[], float]) -> None:
+    __slots__ = ("_binding", "_clock", "_nodes")
+
+    def __init__(self, binding: Binding, clock: Callable[[], float]) -> None:
         self._binding = binding
         self._nodes = binding.nodes
-        self._shell = shell
         self._clock = clock
 
     def is_immediate(self, command: Command) -> bool:
         """Whether it can be done in place, as far as one can know before."""
         return type(command) is not Step or self._nodes[command.node.index].now is not None
 
-    def perform(self, command: Command) -> ticks.AnyTick | Pending:
+    def perform(self, command: Command, shell: Shell) -> ticks.AnyTick | Pending:
         """Do what the core asks for; the tick says what came of it, if that is known now."""
         if not isinstance(command, Step):
-            return self._decide(command)
-        ctx = StepContext(command, self._shell, self._clock())
+            return self._decide(command, shell)
+        ctx = StepContext(command, shell, self._clock())
         bound = self._nodes[command.node.index]
         try:
             if bound.now is None:
@@ -74,9 +75,9 @@ class Executor:
         except FOREIGN as error:
             return self.explain(command, ctx, error)
 
-    def _decide(self, command: Route | Judge | Leave) -> ticks.AnyTick:
+    def _decide(self, command: Route | Judge | Leave, shell: Shell) -> ticks.AnyTick:
         if isinstance(command, Route):
-            return self._route(command)
+            return self._route(command, shell)
         if isinstance(command, Judge):
             return self._judge(command)
         return self._leave(command)
@@ -173,10 +174,10 @@ class Executor:
             return self._failed(step, ctx, group)
         return self._refused(step, ctx, over)
 
-    def _route(self, command: Route) -> ticks.AnyTick:
+    def _route(self, command: Route, shell: Shell) -> ticks.AnyTick:
         """Send an inner graph's output along the edges of its node."""
         step = command.step
-        ctx = StepContext(step, self._shell, self._clock())
+        ctx = StepContext(step, shell, self._clock())
         try:
             return self._emitted(step, ctx, Emit(command.messages))
         except Exception as error:

@@ -12,10 +12,11 @@ from rondel.graph.plan import Plan, PlanNode
 class Outputs:
     """The newest output of every end node, kept with the entry of its graph."""
 
+    __slots__ = ("_plan", "ends", "stuck")
+
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        inner = [node.inner.ends for node in plan.nodes if node.inner is not None]
-        self.ends = frozenset(end for ends in (plan.root.ends, *inner) for end in ends)
+        self.ends = plan.ends
         self.stuck: dict[int, None] = {}
         """Nodes whose newest messages no edge took."""
 

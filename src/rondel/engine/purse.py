@@ -41,13 +41,16 @@ _flight: ContextVar[Flight | None] = ContextVar("_flight", default=None)
 class Purse:
     """Gives leave for model calls, so that a budget is overrun by one call at most."""
 
+    __slots__ = ("_clock", "_core", "_flights", "_unrecorded", "_waiting")
+
     def __init__(self, core: Core, clock: Callable[[], float]) -> None:
         self._core = core
         self._clock = clock
         self._flights: list[Flight] = []
         self._unrecorded: dict[int, tuple[Step, list[Usage]]] = {}
         """By step: what was charged and is in no tick yet."""
-        self._news = asyncio.Event()
+        self._waiting: list[asyncio.Future[None]] = []
+        """Those who wait until something is paid for, or will not be."""
 
     async def reserve(self, step: Step, estimate: Callable[[], Usage]) -> None:
         """Return when such a call may be made; raise OverBudget when none may be any more."""
@@ -57,8 +60,9 @@ class Purse:
             return
         wanted = estimate()
         while not self._allow(step, frames, wanted):
-            self._news.clear()
-            await self._news.wait()
+            paid: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append(paid)
+            await paid
         flight = Flight(step, wanted, asyncio.current_task())
         self._flights.append(flight)
         _flight.set(flight)
@@ -83,7 +87,7 @@ class Purse:
         else:
             self._unrecorded.pop(number, None)
             self._remove([f for f in self._flights if f.step.number == number])
-        self._news.set()
+        self._wake()
 
     def unrecorded(self, step: Step) -> list[Usage]:
         """What the step has been charged and no tick has yet."""
@@ -102,7 +106,13 @@ class Purse:
             self._flights.remove(flight)
             if flight.task is not None:
                 flight.task.remove_done_callback(self._task_ended)
-        self._news.set()
+        self._wake()
+
+    def _wake(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for paid in waiting:
+            if not paid.done():
+                paid.set_result(None)
 
     def _allow(self, step: Step, frames: list[Frame], wanted: Usage) -> bool:
         for frame in frames:

@@ -9,6 +9,7 @@ driver returns and costs nothing.
 from __future__ import annotations
 
 import asyncio
+from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
@@ -23,36 +24,38 @@ from rondel.engine.host import Host
 from rondel.engine.protocols import Lock, Note, Usage
 from rondel.engine.shell import Halted, Shell
 from rondel.engine.step import Step
-from rondel.engine.stepper import Entry, Recorder, Stepper
+from rondel.engine.stepper import Entry, Stepper
 
 
 class Runner(Shell):
-    """Drives one session from tick to tick."""
+    """Drives one session from tick to tick; whoever keeps the session says what that means."""
+
+    __slots__ = ("_driver", "_error", "_guard", "_host", "_in_place", "_under_way", "stepper")
 
     def __init__(
-        self,
-        session: str,
-        core: Core,
-        binding: Binding,
-        record: Recorder,
-        live: Callable[[Step, str, dict[str, Any]], None],
-        applied: Callable[[], None],
-        told: Callable[[], None],
-        host: Host,
-        guard: Guard | None = None,
+        self, session: str, core: Core, binding: Binding, host: Host, guard: Guard | None
     ) -> None:
         super().__init__(session, core, host.now)
+        if binding.executor is None:
+            binding.executor = Executor(binding, host.now)
+        self.stepper = Stepper(core, binding.executor, host, guard)
         self._host = host
         self._guard = guard
-        self._live = live
-        self._told = told
-        self._timer: asyncio.TimerHandle | None = None
         self._under_way: list[Command] = []
         self._driver: asyncio.Task[None] | None = None
+        self._error: BaseException | None = None
+        """What ended the driver, if it did not end by itself."""
         self._in_place = False
-        executor = Executor(binding, self, host.now)
-        beside = self._start_beside
-        self.stepper = Stepper(self, executor, record, applied, beside, host, guard)
+
+    # What the session's keeper does
+
+    @abstractmethod
+    def _told(self) -> None:
+        """A tick has become durable after it was recorded."""
+
+    @abstractmethod
+    def _idle(self) -> None:
+        """Nothing is under way any more; it runs at the end of the driver."""
 
     # Outside
 
@@ -83,21 +86,17 @@ class Runner(Shell):
         self.drive()
         self._host.wake()
 
-    def drive(self) -> asyncio.Task[None]:
+    def drive(self) -> None:
         """Start driving, unless somebody does already."""
         if not self.driving:
+            self._error = None
             self._driver = asyncio.get_running_loop().create_task(self._drive())
             self._set_timer()
-        assert self._driver is not None  # noqa: S101
-        return self._driver
 
     def raise_if_broken(self) -> None:
         """Raise what ended the driver, if it did not end by itself."""
-        driver = self._driver
-        if driver is not None and driver.done() and not driver.cancelled():
-            error = driver.exception()
-            if error is not None:
-                raise error
+        if self._error is not None:
+            raise self._error
 
     async def close(self) -> None:
         """Stop driving without a trace: what was under way is under way for the next process."""
@@ -116,11 +115,17 @@ class Runner(Shell):
                 await self._follow([self._guard.due])
             while await self._advance():
                 pass
+        except (asyncio.CancelledError, KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # whoever keeps the session is told
+            self._error = error
         finally:
-            if self._timer is not None:
-                self._timer.cancel()
+            self._host.clear_alarm(self)
             self._under_way.clear()
-            await self._host.cancel()
+            if self._host.busy:
+                await self._host.cancel()
+            self._driver = None
+            self._idle()
 
     async def _advance(self) -> bool:
         core, stepper = self.core, self.stepper
@@ -140,13 +145,13 @@ class Runner(Shell):
         """Do what is ready and all that follows from it, until there is something to wait for."""
         stepper, host = self.stepper, self._host
         stepper.since = host.now()
-        while (pause := stepper.run()) is not None:
+        while (pause := stepper.run(self)) is not None:
             if isinstance(pause, Pending):
                 tick = await self._await_in_place(pause)
                 if tick is None:
                     return
                 stepper.since = tick.at
-                entry = stepper.enter(tick, pause.step)
+                entry = stepper.enter(self, tick, pause.step)
                 if entry is not None:
                     await self._see_to(entry)
             elif isinstance(pause, Entry):
@@ -183,14 +188,15 @@ class Runner(Shell):
                 raise
             return executor.explain(step, ctx, error)  # something in the node was, not the step
 
-    def _start_beside(self, command: Command, pending: Pending | None) -> None:
+    def start_beside(self, command: Command, pending: Pending | None) -> None:
+        """Carry out a command beside others, or go on with it."""
         self._under_way.append(command)
         self._host.start(command, partial(self._perform, command, pending))
 
     async def _perform(
         self, command: Command, pending: Pending | None
     ) -> tuple[ticks.AnyTick | None, Command]:
-        done = self.stepper.executor.perform(command) if pending is None else pending
+        done = self.stepper.executor.perform(command, self) if pending is None else pending
         try:
             return (await self._await_step(done) if isinstance(done, Pending) else done), command
         except Halted:
@@ -223,7 +229,7 @@ class Runner(Shell):
             await self._journal(ticks.Spent(self._host.now(), step.number, list(usage)))
 
     async def _journal(self, tick: ticks.AnyTick, command: Command | None = None) -> None:
-        entry = self.stepper.enter(tick, command)
+        entry = self.stepper.enter(self, tick, command)
         if entry is not None:
             await self._see_to(entry)
 
@@ -253,16 +259,14 @@ class Runner(Shell):
 
     def _set_timer(self) -> None:
         """Wake up when the session has run as long as its guard allows, also if a node hangs."""
-        if self._timer is not None:
-            self._timer.cancel()
         guard = self._guard
         left = None if guard is None else guard.time_left(self.core, self._host.now())
         if left is not None:
             self.stepper.late = False
-            loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(max(left, 0.0) + 0.001, self._time_is_up)
+            self._host.set_alarm(self, max(left, 0.0) + 0.001)
 
-    def _time_is_up(self) -> None:
+    def time_is_up(self) -> None:
+        """The session may have run as long as its guard allows."""
         guard, core = self._guard, self.core
         if guard is None or core.ended:
             return
@@ -285,10 +289,6 @@ class Runner(Shell):
             await self._follow([self._guard.overdue(self.core, self._host.now())])
 
     # What steps ask of the shell
-
-    def live(self, step: Step, event: str, data: dict[str, Any], /) -> None:
-        """Publish a live event."""
-        self._live(step, event, data)
 
     async def keep_part(
         self, step: Step, name: str, value: Any, usage: list[Usage], event: str

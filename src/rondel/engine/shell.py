@@ -5,13 +5,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rondel.engine.context import StepContext
 from rondel.engine.core import Core
+from rondel.engine.effects import Command
 from rondel.engine.protocols import Usage
 from rondel.engine.purse import Purse
 from rondel.engine.step import Step
+from rondel.engine.ticks import AnyTick
+
+if TYPE_CHECKING:
+    from rondel.engine.executor import Pending
 
 _part: ContextVar[list[Usage] | None] = ContextVar("_part", default=None)
 """What the sub-step that this code runs in has been charged so far."""
@@ -25,7 +30,9 @@ class Halted(BaseException):
 
 
 class Shell(ABC):
-    """The side of a session's runner that steps see."""
+    """The side of a session's runner that its steps see, and what is done with their ticks."""
+
+    __slots__ = ("_clock", "_purse", "core", "session", "signals", "spends")
 
     def __init__(self, session: str, core: Core, clock: Callable[[], float]) -> None:
         self.session = session
@@ -39,6 +46,18 @@ class Shell(ABC):
     @abstractmethod
     def live(self, step: Step, event: str, data: dict[str, Any], /) -> None:
         """Publish a live event."""
+
+    @abstractmethod
+    def record(self, tick: AnyTick, /) -> tuple[AnyTick, Awaitable[None] | None]:
+        """Make a tick durable, or one put in its place; None means that it already is."""
+
+    @abstractmethod
+    def applied(self) -> None:
+        """A tick was folded in that changed the status, or it is time for a look."""
+
+    @abstractmethod
+    def start_beside(self, command: Command, pending: Pending | None) -> None:
+        """Carry out a command beside others, or go on with it."""
 
     @abstractmethod
     async def keep_part(

@@ -7,8 +7,8 @@ asyncio here, so that this file, the core and the executor can be compiled as th
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, Protocol
+from collections.abc import Awaitable, Sequence
+from typing import Final
 
 from rondel.engine import ticks
 from rondel.engine.core import Core
@@ -25,12 +25,6 @@ YIELD_EVERY = 0.005
 
 NEVER: Final = 1 << 60
 """More ticks than a session can have."""
-
-
-class Recorder(Protocol):
-    """Makes a tick durable, or the one it puts in its place; None means that it already is."""
-
-    def __call__(self, tick: ticks.AnyTick, /) -> tuple[ticks.AnyTick, Awaitable[None] | None]: ...
 
 
 class Entry:
@@ -60,15 +54,11 @@ TURN: Final = Turn()
 
 
 class Stepper:
-    """Does what is ready, as long as that takes no waiting."""
+    """Does what is ready in a session, as long as that takes no waiting."""
 
     __slots__ = (
-        "_applied",
         "_guard",
         "_host",
-        "_record",
-        "_shell",
-        "_start_beside",
         "core",
         "executor",
         "late",
@@ -78,57 +68,46 @@ class Stepper:
         "since",
     )
 
-    def __init__(
-        self,
-        shell: Shell,
-        executor: Executor,
-        record: Recorder,
-        applied: Callable[[], None],
-        start_beside: Callable[[Command, Pending | None], None],
-        host: Host,
-        guard: Guard | None,
-    ) -> None:
-        self.core: Core = shell.core
+    def __init__(self, core: Core, executor: Executor, host: Host, guard: Guard | None) -> None:
+        self.core = core
         self.executor = executor
         self.length = 0
         """How many ticks the session has."""
         self.next_look = NEVER
-        """The length at which `applied` is called even if the status stays as it is."""
+        """The length at which there is a look at the session even if its status stays."""
         self.late = False
         """Whether the session has run as long as its guard allows."""
-        self.ready: deque[Command] = deque(self.core.todo())
+        self.ready: deque[Command] = deque(core.todo())
         self.since = 0.0
         """When others last had their turn."""
-        self._shell = shell
-        self._record = record
-        self._applied = applied
-        self._start_beside = start_beside
         self._host = host
         self._guard = guard
 
-    def run(self) -> Pending | Entry | Turn | None:
+    def run(self, shell: Shell) -> Pending | Entry | Turn | None:
         """Do what is ready and all that follows from it; what to wait for, if anything."""
         core, ready, executor = self.core, self.ready, self.executor
         while ready and core.status == "running" and not self.late:
             command = ready.popleft()
             alone = not (ready or self._host.busy or core.questions)
             if not alone and not executor.is_immediate(command):
-                self._start_beside(command, None)
+                shell.start_beside(command, None)
                 continue
-            tick = executor.perform(command)
+            tick = executor.perform(command, shell)
             if isinstance(tick, Pending):
                 if alone:
                     return tick
-                self._start_beside(command, tick)
+                shell.start_beside(command, tick)
                 continue
-            entry = self.enter(tick, command)
+            entry = self.enter(shell, tick, command)
             if entry is not None:
                 return entry
             if tick.at - self.since > YIELD_EVERY:
                 return TURN
         return None
 
-    def enter(self, tick: ticks.AnyTick, command: Command | None = None) -> Entry | None:
+    def enter(
+        self, shell: Shell, tick: ticks.AnyTick, command: Command | None = None
+    ) -> Entry | None:
         """Record the tick and fold it in; the entry, if something is to be seen to first."""
         core, guard = self.core, self._guard
         status = core.status
@@ -139,14 +118,14 @@ class Stepper:
                 tick = guard.weigh(core, tick)
         elif command is not None and isinstance(tick, ticks.Locked):
             self.ready.append(command)  # for when the lock is opened
-        recorded, durable = self._record(tick)
+        recorded, durable = shell.record(tick)
         self.length += 1
         commands = core.apply(recorded)
-        if self._shell.spends:
-            self._shell.purse.settle(recorded)
+        if shell.spends:
+            shell.purse.settle(recorded)
         found = guard.learn(core, recorded) if guard is not None else ()
         if core.status is not status or self.length >= self.next_look:
-            self._applied()
+            shell.applied()
         if found or durable is not None:
             return Entry(found, durable, commands)
         for following in commands:

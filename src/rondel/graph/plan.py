@@ -226,7 +226,7 @@ class Scope:
 class Plan:
     """Everything about a graph's structure that running it needs."""
 
-    __slots__ = ("ages", "edges", "max_steps", "nodes", "root", "spec")
+    __slots__ = ("ages", "edges", "ends", "max_steps", "nodes", "root", "spec")
 
     def __init__(
         self,
@@ -244,6 +244,9 @@ class Plan:
         self.max_steps = spec.limits.max_steps
         self.ages = ages
         """Whether some loop forgets what its nodes retained in older rounds."""
+        inner = [node.inner.ends for node in nodes if node.inner is not None]
+        self.ends = frozenset([end for ends in (root.ends, *inner) for end in ends])
+        """The end nodes of the graph and of all inner graphs."""
 
     def node(self, public_id: str) -> PlanNode | None:
         """The node of that public id, if there is one."""

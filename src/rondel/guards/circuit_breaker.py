@@ -48,6 +48,18 @@ class Voice:
 class CircuitBreaker:
     """Watches tokens, repetition and time since the session began or was last unlocked."""
 
+    __slots__ = (
+        "_allowed",
+        "_heard",
+        "_model_steps",
+        "_spec",
+        "_time_before",
+        "_tokens_before",
+        "_voices",
+        "_warned_of_tokens",
+        "due",
+    )
+
     def __init__(self, spec: BreakerSpec, estimate: int | None = None) -> None:
         self._spec = spec
         tokens = spec.estimated_tokens or estimate
@@ -56,7 +68,7 @@ class CircuitBreaker:
         self._time_before = 0.0
         self._warned_of_tokens = False
         self._voices: dict[Key, Voice] = {}
-        self._model_steps: set[int] = set()
+        self._model_steps: dict[int, None] = {}
         """Steps under way in which a model was asked."""
         self.due: Lock | None = None
         """The lock it has found that no tick records yet; a process may die in between."""
@@ -97,17 +109,17 @@ class CircuitBreaker:
         if isinstance(tick, ticks.Finished):
             if not tick.usage and self._heard is None:
                 return ()
-            self._model_steps.discard(tick.step)
+            self._model_steps.pop(tick.step, None)
             return [*self._repetition(tick), *self._surge(core), *self._lateness(core)]
         if isinstance(tick, ticks.Substepped) and tick.usage:
-            self._model_steps.add(tick.step)
+            self._model_steps[tick.step] = None
             return self._surge(core)
         if isinstance(tick, ticks.Locked):
             self.due = None
         elif isinstance(tick, ticks.Unlocked | ticks.Forked):
             self._arm(core)
         elif isinstance(tick, ticks.Failed):
-            self._model_steps.discard(tick.step)
+            self._model_steps.pop(tick.step, None)
             return self._surge(core)
         return ()
 
@@ -215,7 +227,7 @@ class CircuitBreaker:
         self._tokens_before = known["tokens_before"]
         self._time_before = known["time_before"]
         self._warned_of_tokens = known["warned_of_tokens"]
-        self._model_steps = set(known["model_steps"])
+        self._model_steps = dict.fromkeys(known["model_steps"])
         self.due = None if known["due"] is None else Lock(*known["due"])
         for node, entry, novelty, entropies, warned in known["voices"]:
             voice = self._voices[node, entry] = Voice(self._spec.window, Novelty.of(novelty))

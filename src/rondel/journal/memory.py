@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import sha256
 
 from rondel.engine.ticks import AnyTick
@@ -29,7 +29,9 @@ class _Log:
     status: str
     reason: str
     ticks: list[AnyTick] = field(default_factory=list)
-    lease: Lease | None = None
+    owner: str | None = None
+    """Who has leased it, until when: see `until`."""
+    until: float = 0.0
     letters: tuple[Letter, ...] = ()
     snapshots: tuple[tuple[int, bytes], ...] = ()
     """Each with its number of ticks, the fewest first."""
@@ -40,13 +42,21 @@ class _Log:
 
     @property
     def row_now(self) -> SessionRow:
-        return replace(
-            self.row,
-            status=self.status,
-            reason=self.reason,
-            created_at=self.created_at,
-            updated_at=self.updated_at,
-            length=self.length,
+        row = self.row
+        return SessionRow(
+            row.id,
+            row.graph_id,
+            row.document,
+            row.includes,
+            row.inputs,
+            row.labels,
+            self.status,
+            self.reason,
+            self.created_at,
+            self.updated_at,
+            row.parent,
+            row.parent_length,
+            self.length,
         )
 
     def drop_letter(self, number: int) -> None:
@@ -83,7 +93,7 @@ class MemoryStore(Recollection):
         if "attachments" in row.inputs:
             self.refer(row.id, used_in(row.inputs))
         if owner is not None:
-            log.lease = Lease(owner, now + ttl)
+            log.owner, log.until = owner, now + ttl
 
     def session(self, id: str) -> SessionRow | None:
         """The session's row, or None."""
@@ -191,31 +201,32 @@ class MemoryStore(Recollection):
 
     def acquire(self, id: str, owner: str, ttl: float) -> Lease:
         """Lease the session, unless another's lease runs."""
-        log = self._log(id)
-        held = self.lease(id)
-        if held is not None and held.owner != owner:
-            return replace(held, granted=False)
-        log.lease = Lease(owner, time.time() + ttl)
-        return log.lease
+        log, now = self._log(id), time.time()
+        if log.owner is not None and log.owner != owner and log.until > now:
+            return Lease(log.owner, log.until, granted=False)
+        log.owner, log.until = owner, now + ttl
+        return Lease(owner, log.until)
 
     def renew(self, id: str, owner: str, ttl: float) -> bool:
         """Prolong a lease; False if it is not this owner's any more."""
         log = self._log(id)
-        if log.lease is None or log.lease.owner != owner:
+        if log.owner != owner:
             return False
-        log.lease = Lease(owner, time.time() + ttl)
+        log.until = time.time() + ttl
         return True
 
     def release(self, id: str, owner: str) -> None:
         """Give a lease back."""
         log = self._log(id)
-        if log.lease is not None and log.lease.owner == owner:
-            log.lease = None
+        if log.owner == owner:
+            log.owner = None
 
     def lease(self, id: str) -> Lease | None:
         """The lease that runs now, or None."""
-        lease = self._log(id).lease
-        return lease if lease is not None and lease.until > time.time() else None
+        log = self._log(id)
+        if log.owner is None or log.until <= time.time():
+            return None
+        return Lease(log.owner, log.until)
 
     # Letters
 

@@ -14,8 +14,10 @@ Reads see only what is durable, from this process or any other.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
+
+import msgspec
 
 from rondel.engine.ticks import AnyTick
 
@@ -26,8 +28,7 @@ BATCH = 1000
 """How many ticks a scan reads at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionRow:
+class SessionRow(msgspec.Struct, frozen=True):
     """What is known of a session without folding its journal."""
 
     id: str
@@ -35,10 +36,10 @@ class SessionRow:
     document: dict[str, Any]
     """The graph as written; the session keeps this copy whatever becomes of the file. Rows of
     one page may share it: it must not be changed."""
-    includes: dict[str, Any] = field(default_factory=dict)
+    includes: dict[str, Any] = {}
     """The files that the graph names, by name."""
-    inputs: dict[str, Any] = field(default_factory=dict)
-    labels: dict[str, Any] = field(default_factory=dict)
+    inputs: dict[str, Any] = {}
+    labels: dict[str, Any] = {}
     """Whatever the caller wants to find again with the session."""
     status: str = "pending"
     reason: str = ""

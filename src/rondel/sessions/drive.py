@@ -13,7 +13,7 @@ from rondel.engine import ticks
 from rondel.engine.binding import Binding
 from rondel.engine.core import Core
 from rondel.engine.guard import Guard
-from rondel.engine.host import AsyncioHost
+from rondel.engine.host import Alarms, AsyncioHost
 from rondel.engine.runner import Runner
 from rondel.engine.snapshot import dump, load
 from rondel.engine.step import Step
@@ -61,8 +61,20 @@ def fold(store: Store, id: str, plan: Plan, guard: Guard | None = None) -> Folde
     return Folded(core, length)
 
 
-class Drive:
+class Drive(Runner):
     """Folds a session's journal, runs what is under way, and records what comes of it."""
+
+    __slots__ = (
+        "_answering",
+        "_append",
+        "_audience",
+        "_loop",
+        "_status",
+        "_store",
+        "_thread",
+        "_when_idle",
+        "was_stale",
+    )
 
     def __init__(
         self,
@@ -71,101 +83,80 @@ class Drive:
         binding: Binding,
         audience: Audience,
         guard: Guard | None,
+        alarms: Alarms,
         *,
         is_new: bool,
         snapshots: bool,
     ) -> None:
-        self.id = id
+        if is_new:
+            core, length, self._status = Core(binding.plan), 0, "pending"
+        else:
+            core, length = fold(store, id, binding.plan, guard)
+            row = store.session(id)
+            self._status = row.status if row is not None else ""
+        super().__init__(id, core, binding, AsyncioHost(alarms), guard)
+        self.stepper.length = length
         self._loop = asyncio.get_running_loop()
         self._thread = get_ident()
         self._store = store
         self._audience = audience
         self._answering: tuple[ticks.AnyTick, int] | None = None
         """A tick that a letter asked for, and the letter: both are written at once."""
-        self._guard = guard
-        if is_new:
-            self.core, length = Core(binding.plan), 0
-            self._status = self.core.status
-        else:
-            self.core, length = fold(store, id, binding.plan, guard)
-            row = store.session(id)
-            self._status = row.status if row is not None else ""
-        self.was_stale = self._status != self.core.status
+        self._when_idle: Callable[[Drive], None] | None = None
+        self.was_stale = self._status != core.status
         """Whether the last process died between a tick and the note of what it led to."""
-        self._runner = Runner(
-            id,
-            self.core,
-            binding,
-            self._record,
-            self._live,
-            self._applied,
-            audience.ring,
-            AsyncioHost(),
-            guard,
-        )
-        self._runner.stepper.length = length
         self._append = store.writer(id)
         if snapshots:
-            self._runner.stepper.next_look = length + SNAPSHOT_EVERY
-        self._applied()
+            self.stepper.next_look = length + SNAPSHOT_EVERY
+        if not is_new:
+            self.applied()
 
     @property
     def length(self) -> int:
         """How many ticks the session has."""
-        return self._runner.stepper.length
-
-    @property
-    def driving(self) -> bool:
-        """Whether anything is under way here."""
-        return self._runner.driving
+        return self.stepper.length
 
     async def begin(self, inputs: dict[str, Any]) -> None:
-        """Start the session."""
-        await self._runner.control(lambda now: ticks.Started(now, inputs))
+        """Start the session; it goes on when somebody drives it."""
+        await self._journal(ticks.Started(self._host.now(), inputs))
 
-    async def control(self, control: AnyControl) -> None:
+    async def carry_out(self, control: AnyControl) -> None:
         """Record a control and act on it."""
-        await self._runner.control(lambda now: control.tick(self.id, self.core, now))
+        await self.control(lambda now: control.tick(self.session, self.core, now))
 
     async def expire(self) -> None:
         """Settle every question whose deadline has passed."""
         while (deadline := self.core.next_deadline) is not None and deadline <= time.time():
-            await self.control(Expire())
+            await self.carry_out(Expire())
 
     async def read_letters(self) -> None:
         """Carry out what other processes asked for; what is out of place is dropped."""
-        for letter in self._store.letters(self.id):
+        for letter in self._store.letters(self.session):
             with suppress(RondelError):
                 await self._carry_out(letter.number, from_letter(letter.control))
             if self._answering is None:  # it led to no tick
-                self._store.discard(self.id, letter.number)
+                self._store.discard(self.session, letter.number)
             self._answering = None
 
     async def _carry_out(self, letter: int, control: AnyControl) -> None:
         def tick(now: float) -> ticks.AnyTick | None:
             self._answering = None
-            asked = control.tick(self.id, self.core, now)
+            asked = control.tick(self.session, self.core, now)
             if asked is not None:
                 self._answering = asked, letter
             return asked
 
-        await self._runner.control(tick)
+        await self.control(tick)
 
-    def when_idle(self, call: Callable[[], None]) -> None:
+    def when_idle(self, call: Callable[[Drive], None]) -> None:
         """Call when nothing is under way here any more."""
-        self._runner.drive().add_done_callback(lambda _: call())
+        self._when_idle = call
+        self.drive()
 
-    def raise_if_broken(self) -> None:
-        """Raise what ended the driver, if it did not end by itself."""
-        self._runner.raise_if_broken()
+    # What its runner asks for
 
-    async def close(self) -> None:
-        """Let go: what was under way is under way for the next process."""
-        await self._runner.close()
-
-    # Inside
-
-    def _record(self, tick: ticks.AnyTick) -> tuple[ticks.AnyTick, Durable]:
+    def record(self, tick: ticks.AnyTick, /) -> tuple[ticks.AnyTick, Durable]:
+        """Write a tick down, or that what it says cannot be."""
         try:
             durable = self._append(tick) if self._answering is None else self._answer(tick)
         except Unstorable as error:
@@ -180,23 +171,33 @@ class Drive:
     def _answer(self, tick: ticks.AnyTick) -> Durable:
         """Record a tick while a letter is carried out; with the one it asked for, it is gone."""
         asked, letter = self._answering or (None, None)
-        return self._store.append(self.id, tick, letter=letter if asked is tick else None)
+        return self._store.append(self.session, tick, letter=letter if asked is tick else None)
 
-    def _applied(self) -> None:
-        core = self.core
+    def applied(self) -> None:
+        """Note a new status; write a snapshot when it is time for one."""
+        core, stepper = self.core, self.stepper
         if core.status != self._status:
             self._status = core.status
-            self._store.set_status(self.id, core.status, core.reason)
-        if self.length >= self._runner.stepper.next_look:
+            self._store.set_status(self.session, core.status, core.reason)
+        if stepper.length >= stepper.next_look:
             blob = dump(core, self._guard and self._guard.dump())
-            self._store.save_snapshot(self.id, self.length, blob, keep=2)
+            self._store.save_snapshot(self.session, stepper.length, blob, keep=2)
             pause = max(SNAPSHOT_EVERY, len(blob) // SNAPSHOT_BYTES_PER_TICK)
-            self._runner.stepper.next_look = self.length + pause
+            stepper.next_look = stepper.length + pause
 
-    def _live(self, step: Step, event: str, data: dict[str, Any]) -> None:
+    def live(self, step: Step, event: str, data: dict[str, Any], /) -> None:
+        """Publish a live event, from any thread."""
         if not self._audience.is_there:
             return
         if get_ident() != self._thread:
-            self._loop.call_soon_threadsafe(self._live, step, event, data)
+            self._loop.call_soon_threadsafe(self.live, step, event, data)
             return
-        self._audience.hear(self.length, Narrator.live(self.id, step, event, data))
+        self._audience.hear(self.length, Narrator.live(self.session, step, event, data))
+
+    def _told(self) -> None:
+        self._audience.ring()
+
+    def _idle(self) -> None:
+        call, self._when_idle = self._when_idle, None
+        if call is not None:
+            call(self)

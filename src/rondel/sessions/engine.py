@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from rondel.engine import ticks
 from rondel.engine.binding import Binding
+from rondel.engine.host import Alarms
 from rondel.engine.message import Part, attached_in
 from rondel.engine.protocols import Middleware
 from rondel.engine.registry import Registry
@@ -23,13 +24,11 @@ from rondel.errors import (
     JournalError,
     SessionBusy,
     UnknownSession,
-    Unstorable,
 )
 from rondel.graph.plan import Plan
 from rondel.guards.circuit_breaker import circuit_breaker
 from rondel.guards.memory import MemoryGuard, promoted_nodes
 from rondel.journal.attachments import LARGEST, Attachments
-from rondel.journal.codec import decode_value, encode_value
 from rondel.journal.memory import MemoryStore
 from rondel.journal.store import MemoryEntry, Page, SessionRow, Store
 from rondel.journal.working_memory import WorkingMemory, confidence_in
@@ -38,6 +37,7 @@ from rondel.sessions.controls import Answer, AnyControl, to_letter
 from rondel.sessions.drive import Drive, fold
 from rondel.sessions.fork import Fork, plan_fork
 from rondel.sessions.graph import Graph, as_graph
+from rondel.sessions.inputs import Inputs, as_inputs
 from rondel.sessions.owner import is_gone, new_owner, process_of
 from rondel.sessions.quarantine import Quarantine
 from rondel.sessions.records import Result
@@ -46,8 +46,6 @@ from rondel.sessions.session import Session
 from rondel.sessions.shelf import Shelf
 from rondel.sessions.stores import DEFAULT, Database, Durability, open_store
 from rondel.sessions.stream import Audience
-
-Inputs = str | dict[str, Any] | None
 
 LEASE = 30.0
 """Seconds after which a session is free again whose process does not renew its lease."""
@@ -78,6 +76,7 @@ class Engine:
         max_attachment: int = LARGEST,
     ) -> None:
         self.store: Store = open_store(db, durability)
+        self._in_memory = isinstance(self.store, MemoryStore)
         self.attachments = Attachments(self.store, max_attachment)
         self._allow_python = allow_python
         self._registry = registry
@@ -89,6 +88,7 @@ class Engine:
         self._shelf = Shelf(registry)
         self._bindings: WeakKeyDictionary[Graph, _Bound] = WeakKeyDictionary()
         self._poller: asyncio.Task[None] | None = None
+        self._alarms = Alarms()
         self._closed = False
 
     async def __aenter__(self) -> Self:
@@ -101,12 +101,23 @@ class Engine:
 
     async def start(self, graph: Graph | str | os.PathLike[str], inputs: Inputs = None) -> Session:
         """Start a session of the graph; plain text is `{"task": TEXT}`."""
+        session = await self._start(graph, inputs)
+        self._handles[session.id] = session
+        return session
+
+    async def run(self, graph: Graph | str | os.PathLike[str], inputs: Inputs = None) -> Result:
+        """Start a session and wait until it is over or needs somebody outside to go on."""
+        session = await self._start(graph, inputs)
+        return await session.settled()
+
+    async def _start(self, graph: Graph | str | os.PathLike[str], inputs: Inputs) -> Session:
         if self._closed:
             raise Disconnected("the engine is closed; it starts nothing any more")
         given = as_inputs(inputs)
         graph = as_graph(graph)
-        labels = self._bound(graph).labels
-        self.attachments.demand(attached_in(given))
+        bound = self._bound(graph)
+        if "attachments" in given:
+            self.attachments.demand(attached_in(given))
         stored = graph.stored
         row = SessionRow(
             id=_new_id(),
@@ -114,24 +125,22 @@ class Engine:
             document=stored.document,
             includes=stored.includes,
             inputs=given,
-            labels=labels,
+            labels=bound.labels,
         )
-        return await self._begin(row, graph)
-
-    async def run(self, graph: Graph | str | os.PathLike[str], inputs: Inputs = None) -> Result:
-        """Start a session and wait until it is over or needs somebody outside to go on."""
-        session = await self.start(graph, inputs)
-        return await session.settled()
+        return await self._begin(row, graph, bound.binding)
 
     def get(self, id: str) -> Session:
         """The session of that id."""
         session = self._handles.get(id)
         if session is None:
-            row = self.store.session(id)
-            if row is None:
-                raise UnknownSession(f"there is no session {id!r}")
-            session = self._handles[id] = Session(id, self, self._shelf.at_hand(row))
+            session = self._handles[id] = self._driven.get(id) or self._found(id)
         return session
+
+    def _found(self, id: str) -> Session:
+        row = self.store.session(id)
+        if row is None:
+            raise UnknownSession(f"there is no session {id!r}")
+        return Session(id, self, self._shelf.at_hand(row))
 
     async def resume(self, id: str, graph: Graph | None = None) -> Session:
         """Go on with a session.
@@ -188,8 +197,7 @@ class Engine:
     ) -> Session:
         """A new session that shares another's past up to an address; it goes on if `run`."""
         fork = plan_fork(session, at, changes)
-        if run:
-            self.bind(fork.graph)
+        binding = self.bind(fork.graph) if run else None
         row = SessionRow(
             id=_new_id(),
             graph_id=session.row.graph_id,
@@ -200,9 +208,9 @@ class Engine:
             parent=session.id if fork.length else None,
             parent_length=fork.length,
         )
-        if not run:
+        if binding is None:
             return await self._lay_down(row, fork)
-        child = await self._begin(row, fork.graph)
+        child = self._handles[row.id] = await self._begin(row, fork.graph, binding)
         if fork.answer is not None:
             await child.answer(fork.answer)
         return child
@@ -245,8 +253,9 @@ class Engine:
         if self._poller is not None:
             self._poller.cancel()
             self._poller = None
-        for session in list(self._handles.values()):
+        for session in self._held():
             await session.close()
+        self._alarms.close()
         self.store.close()
 
     # What sessions ask of their engine
@@ -311,25 +320,37 @@ class Engine:
         if not lease.granted:
             owner = process_of(lease.owner)
             raise SessionBusy(f"another process drives session {session.id}: {owner}")
+        self._hold(session)
+
+    def _hold(self, session: Session) -> None:
         self._driven[session.id] = session
         self.watch()
 
     def let_go(self, session: Session) -> None:
         """Nobody here drives the session any more."""
         if self._driven.pop(session.id, None) is not None:
+            if not session.is_over:  # it may be asked for again while somebody holds it
+                self._handles[session.id] = session
             with suppress(JournalError):  # the lease ends with this process, at the latest
                 self.store.release(session.id, self._owner)
 
-    def drive(self, id: str, binding: Binding, audience: Audience, *, is_new: bool) -> Drive:
-        """The session's state, ready to go on."""
-        snapshots = not isinstance(self.store, MemoryStore)
-        guard = circuit_breaker(binding.plan)
-        parts = (id, self.store, binding, audience, guard)
-        return Drive(*parts, is_new=is_new, snapshots=snapshots)
+    def drive(self, session: Session, binding: Binding, heard: Audience, *, is_new: bool) -> Drive:
+        """The session's state, ready to go on in the hands of this engine."""
+        if is_new and self._in_memory:
+            self._hold(session)  # it was leased as it was created, just now
+        else:
+            self.take(session)
+        try:
+            guard = circuit_breaker(binding.plan)
+            parts = (session.id, self.store, binding, heard, guard, self._alarms)
+            return Drive(*parts, is_new=is_new, snapshots=not self._in_memory)
+        except BaseException:
+            self.let_go(session)
+            raise
 
     def watch(self) -> None:
         """Look after leases, letters and what other processes write, while anybody cares."""
-        if isinstance(self.store, MemoryStore):
+        if self._in_memory:
             return
         if self._poller is None or self._poller.done():
             self._poller = asyncio.get_running_loop().create_task(self._poll())
@@ -367,16 +388,16 @@ class Engine:
                     "allow it: --allow-python, or Engine(allow_python=True)"
                 )
 
-    async def _begin(self, row: SessionRow, graph: Graph) -> Session:
+    async def _begin(self, row: SessionRow, graph: Graph, binding: Binding) -> Session:
         created = self.store.create(row, self._owner, LEASE)
         if created is not None:
             await created
         self._shelf.keep(row.id, graph)
         session = Session(row.id, self, graph)
-        self._handles[row.id] = session
         if row.parent is None:
-            await session.begin(row.inputs)
+            await session.begin(binding, row.inputs)
         else:
+            self._handles[row.id] = session
             await self._mark_fork(row.id, row.parent)
             await session.resume()
         return session
@@ -408,7 +429,7 @@ class Engine:
     async def _poll(self) -> None:
         seen, renewed = self.store.changes(), 0.0
         clock = asyncio.get_running_loop().time
-        while self._handles:
+        while self._handles or self._driven:
             await asyncio.sleep(POLL)
             with suppress(JournalError):  # whoever drives a session meets it too, and tells
                 if clock() - renewed > LEASE / 3:
@@ -422,8 +443,12 @@ class Engine:
 
     async def _notice(self) -> None:
         letters = self.store.pending(self._driven)
-        for session in list(self._handles.values()):
+        for session in self._held():
             await session.notice(letters=session.id in letters)
+
+    def _held(self) -> list[Session]:
+        """The sessions that somebody here holds, or that are under way here."""
+        return list(dict.fromkeys((*self._handles.values(), *self._driven.values())))
 
 
 def run(
@@ -440,22 +465,6 @@ def run(
     except RuntimeError:
         return asyncio.run(main())
     raise CallError("rondel.run blocks; inside async code write: await engine.run(graph, inputs)")
-
-
-def as_inputs(inputs: Inputs) -> dict[str, Any]:
-    """Inputs as the JSON object that a session has."""
-    if inputs is None:
-        return {}
-    if isinstance(inputs, str):
-        return {"task": inputs}
-    if isinstance(inputs, dict):
-        try:
-            own: dict[str, Any] = decode_value(encode_value(inputs, "the inputs"))
-        except Unstorable as error:
-            raise CallError(str(error)) from error
-        return own
-    name = type(inputs).__name__
-    raise CallError(f"inputs must be a text or a JSON object, not {name}")
 
 
 def _labels(graph: Graph) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rondel.engine import ticks
+from rondel.engine.binding import Binding
 from rondel.engine.core import ENDED, Core
 from rondel.errors import CallError, Disconnected, UnknownSession, WrongState
 from rondel.graph.plan import Plan
@@ -30,7 +31,7 @@ from rondel.sessions.records import (
     result_of,
 )
 from rondel.sessions.rest import Rest
-from rondel.sessions.stream import Audience, Bell, Watcher
+from rondel.sessions.stream import Audience, Watcher
 
 if TYPE_CHECKING:
     from rondel.sessions.engine import Engine
@@ -59,8 +60,7 @@ class Session:
         "_graph",
         "_plan",
         "_reached",
-        "_resting",
-        "_turns",
+        "_result",
         "_waking",
         "id",
     )
@@ -72,9 +72,6 @@ class Session:
         self._plan: Plan | None = None
         self._drive: Drive | None = None
         self._audience = Audience()
-        """Its bell rings at every tick."""
-        self._turns = Bell()
-        """Rings when the session comes to rest or goes on, for those who wait for that."""
         self._closed = False
         self._controls = 0
         """How many controls are being recorded: the session is not let go of meanwhile."""
@@ -83,8 +80,8 @@ class Session:
         self._waking: asyncio.Task[None] | None = None
         self._reached = 0
         """How many ticks it had when it last came to rest here."""
-        self._resting: Rest | None = None
-        """How it ended, once that is known here."""
+        self._result: Result | None = None
+        """What became of it, once it is over and that is known here."""
 
     def __repr__(self) -> str:
         return f"<Session {self.id} {self.status}>"
@@ -94,9 +91,14 @@ class Session:
     @property
     def status(self) -> str:
         """One of the states of a session."""
-        if self._resting is not None:
-            return self._resting.result.status
+        if self._result is not None:
+            return self._result.status
         return self._drive.core.status if self._drive is not None else self.row.status
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it is known here that the session has ended."""
+        return self._result is not None
 
     @property
     def row(self) -> SessionRow:
@@ -124,19 +126,19 @@ class Session:
     @property
     def questions(self) -> dict[str, str]:
         """The open questions, oldest first: the asking node's id and what it asks."""
-        return {question.node_id: question.description for question in self._rest().asking}
+        return {question.node_id: question.description for question in self.asking}
 
     @property
     def asking(self) -> list[QuestionRecord]:
         """The open questions with all there is to them, oldest first."""
-        return self._rest().asking
+        return [] if self._result is not None else self._rest().asking
 
     async def result(self) -> Result:
         """Wait until the session is over, and say what became of it."""
         self._engine.watch()
         while self.status not in ENDED:
             self._check_alive()
-            await self._turns.wait()
+            await self._audience.next_turn()
         return self.snapshot()
 
     async def settled(self) -> Result:
@@ -145,8 +147,8 @@ class Session:
         while self._drive is not None:
             drive = self._drive
             self._check_alive()
-            await self._turns.wait()
-        if self._resting is None:
+            await self._audience.next_turn()
+        if self._result is None:
             self._check_alive()
             if drive is not None and drive.length == self._reached:
                 return result_of(self.id, drive.core)
@@ -154,7 +156,7 @@ class Session:
 
     def snapshot(self) -> Result:
         """What the session has come to so far."""
-        return self._rest().result
+        return self._rest().result if self._result is None else self._result
 
     def events(self, after: int = 0, *, debug: bool = False) -> AsyncIterator[Event]:
         """Every durable event after number `after`, live ones from now on, until the end."""
@@ -246,7 +248,7 @@ class Session:
             if resuming and drive.core.status == "pending":
                 await drive.begin(self.row.inputs)
             elif not (resuming and _goes_on_by_itself(drive)):
-                await drive.control(control)
+                await drive.carry_out(control)
         finally:
             self._controls -= 1
             self._keep_driving(drive)
@@ -295,9 +297,9 @@ class Session:
 
     # The engine's side
 
-    async def begin(self, inputs: dict[str, Any]) -> None:
+    async def begin(self, binding: Binding, inputs: dict[str, Any]) -> None:
         """Start; the first step runs as soon as the event loop gets to it."""
-        drive = self._open(is_new=True)
+        drive = self._drive = self._engine.drive(self, binding, self._audience, is_new=True)
         await drive.begin(inputs)
         self._keep_driving(drive)
 
@@ -316,7 +318,7 @@ class Session:
             finally:
                 self._controls -= 1
                 self._keep_driving(drive)
-        self._ring()
+        self._audience.turn()
 
     async def close(self) -> None:
         """Let go of the session; it is not over, only nobody drives it here any more."""
@@ -329,17 +331,12 @@ class Session:
         if drive is not None:
             await drive.close()
             self._come_to_rest(drive)
-        self._ring()
+        self._audience.turn()
 
-    def _open(self, *, is_new: bool = False) -> Drive:
+    def _open(self) -> Drive:
         if self._drive is None:
             binding = self._engine.bind(self.graph)
-            self._engine.take(self)
-            try:
-                self._drive = self._engine.drive(self.id, binding, self._audience, is_new=is_new)
-            except BaseException:
-                self._engine.let_go(self)
-                raise
+            self._drive = self._engine.drive(self, binding, self._audience, is_new=False)
         return self._drive
 
     async def _take_up(self) -> Drive:
@@ -348,22 +345,22 @@ class Session:
         drive = self._open()
         if opened:
             if drive.core.status == "running":
-                await drive.control(Resume())  # nobody ran it until now
+                await drive.carry_out(Resume())  # nobody ran it until now
             await drive.expire()
             await drive.read_letters()
         return drive
 
     def _keep_driving(self, drive: Drive) -> None:
         if self._drive is drive:  # else it was closed meanwhile
-            drive.when_idle(lambda: self._park(drive))
-        self._ring()
+            drive.when_idle(self._park)
+        self._audience.turn()
 
     def mind_deadline(self, core: Core) -> None:
         """Be there when the first open question expires."""
         if self._alarm is not None:
             self._alarm.cancel()
             self._alarm = None
-        deadline = core.next_deadline
+        deadline = core.next_deadline if core.questions else None
         if deadline is not None and not self._closed:
             wait = min(max(deadline - time.time(), 0.0) + 0.001, LONGEST_SLEEP)
             self._alarm = asyncio.get_running_loop().call_later(wait, self._wake_up)
@@ -395,33 +392,27 @@ class Session:
             self._drive = None
             self._come_to_rest(drive)
             self.mind_deadline(drive.core)
-        self._ring()
+        self._audience.turn()
 
     def _come_to_rest(self, drive: Drive) -> None:
         self._reached = drive.length
         if drive.core.ended:
-            self._resting = Rest.of(self.id, drive.core, drive.length)
+            self._result = result_of(self.id, drive.core)
         self._engine.let_go(self)
 
     def _rest(self) -> Rest:
-        """What a glance at the session shows: live, as it was when it came to rest, or folded."""
+        """What a glance at a session shows that is not known to be over: live, or folded."""
         if self._drive is not None:
             return Rest.of(self.id, self._drive.core, self._drive.length)
-        if self._resting is not None:
-            return self._resting
         glances = self._engine.glances
         rest = glances.recall(self.id, self.row.length)
         if rest is None:
             rest = Rest.of(self.id, *fold(self._engine.store, self.id, self.plan))
             if rest.result.status in ENDED:
-                self._resting = rest
+                self._result = rest.result
             else:
                 glances.keep(self.id, rest)
         return rest
-
-    def _ring(self) -> None:
-        self._turns.ring()
-        self._audience.ring()
 
     def _check_alive(self) -> None:
         if self._closed:

@@ -32,30 +32,48 @@ class Bell:
 
     def ring(self) -> None:
         """There is news."""
-        if self.waiting:
+        if self.waiting is not None:
             waiting, self.waiting = self.waiting, None
-            for future in waiting:
-                if not future.done():
-                    future.set_result(None)
+            _wake(waiting)
 
-    async def wait(self) -> None:
-        """Return at the next ring."""
-        future = asyncio.get_running_loop().create_future()
+    def wait(self) -> asyncio.Future[None]:
+        """Await it to go on at the next ring."""
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if self.waiting is None:
             self.waiting = [future]
         else:
             self.waiting.append(future)
-        await future
+        return future
 
 
 class Audience(Bell):
-    """Those who watch a session: the bell they wait for, and what is said to each of them."""
+    """Those who watch a session, and those who wait until it comes to rest or goes on.
 
-    __slots__ = ("_watchers",)
+    The bell rings at every tick, and at every turn.
+    """
+
+    __slots__ = ("_turned", "_watchers")
 
     def __init__(self) -> None:
         super().__init__()
+        self._turned: list[asyncio.Future[None]] | None = None
         self._watchers: WeakSet[Watcher] | None = None
+
+    def turn(self) -> None:
+        """The session has come to rest, or goes on."""
+        if self._turned is not None:
+            turned, self._turned = self._turned, None
+            _wake(turned)
+        self.ring()
+
+    def next_turn(self) -> asyncio.Future[None]:
+        """Await it to go on when the session comes to rest or goes on."""
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        if self._turned is None:
+            self._turned = [future]
+        else:
+            self._turned.append(future)
+        return future
 
     def join(self, watcher: Watcher) -> None:
         """Say to this one too what nobody records."""
@@ -73,6 +91,12 @@ class Audience(Bell):
         for watcher in self._watchers or ():
             watcher.hear(position, event)
         self.ring()
+
+
+def _wake(waiting: list[asyncio.Future[None]]) -> None:
+    for future in waiting:
+        if not future.done():
+            future.set_result(None)
 
 
 class Watcher:

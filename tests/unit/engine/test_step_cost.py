@@ -90,10 +90,10 @@ def _no_turns(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("graph_of", "work", "steps", "bound"),
     [
-        pytest.param(loop, run, 3, 42, id="a loop"),
+        pytest.param(loop, run, 3, 45, id="a loop"),
         pytest.param(lambda n: loop(n, window=-1), run, 3, 47, id="with a history"),
-        pytest.param(fan, run, 34, 45, id="fan-out and join"),
-        pytest.param(loop, watch, 3, 96, id="every event told"),
+        pytest.param(fan, run, 34, 47, id="fan-out and join"),
+        pytest.param(loop, watch, 3, 104, id="every event told"),
     ],
 )
 def test_a_step_takes_few_calls(
