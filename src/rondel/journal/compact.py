@@ -7,6 +7,7 @@ is left out: a third of what the names of the fields take.
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any
 
 import msgspec
@@ -19,6 +20,7 @@ from rondel.journal import codec
 _SHORT = 2
 _MARK = bytes([_SHORT])
 _ROLE = Message().role
+_SMALL = 2**53
 
 
 class _Said(msgspec.Struct, array_like=True):
@@ -38,14 +40,9 @@ class _Short(msgspec.Struct, array_like=True):
 def encode(tick: AnyTick) -> bytes:
     """The record of a tick; refuses what would not come back as it is."""
     if tick.__class__ is Finished:
-        said = _plain_messages(tick)
-        if said is not None:
-            try:
-                record = _encoder.encode((tick.at, tick.step, tick.fired, tick.took, said))
-                if all(map(_is_bare, said)) or _decode(record) == tick:
-                    return _MARK + record
-            except (TypeError, ValueError, RecursionError, OverflowError):
-                pass  # refused below, with the place where it is
+        record = _encode_short(tick)
+        if record is not None:
+            return record
     return codec.encode(tick)
 
 
@@ -59,39 +56,58 @@ def decode(record: bytes) -> AnyTick:
         raise JournalCorrupt(f"a record of the journal is damaged: {error}") from error
 
 
-def _plain_messages(tick: Finished) -> list[tuple[Any, ...]] | None:
-    """What the step said, if that is all there is to it."""
+def _encode_short(tick: Finished) -> bytes | None:
+    """The short record of a step, if it said something and that is all there is to it."""
     if (
-        tick.state is not msgspec.UNSET
-        or tick.usage
-        or tick.report is not None
-        or tick.verdict is not None
+        tick.usage
         or tick.altered
         or tick.retried
+        or tick.state is not msgspec.UNSET
+        or tick.report is not None
+        or tick.verdict is not None
         or tick.entropy is not None
     ):
         return None
     said: list[tuple[Any, ...]] = []
+    is_sure = True
     for message in tick.messages:
         content, source, data = message.content, message.source, message.data
         if (
             content.__class__ is not str
             or source.__class__ is not str
             or data.__class__ is not dict
-            or message.role != _ROLE
             or message.kept
+            or message.role != _ROLE
         ):
             return None
-        said.append((content, source, data) if data else (content, source))
-    return said
+        if data:
+            said.append((content, source, data))
+            is_sure = is_sure and _is_flat(data)
+        else:
+            said.append((content, source))
+    try:
+        record = _MARK + _encode((tick.at, tick.step, tick.fired, tick.took, said))
+        return record if is_sure or _decode(memoryview(record)[1:]) == tick else None
+    except (TypeError, ValueError, RecursionError, OverflowError, msgspec.DecodeError):
+        return None  # to be refused with the place where it is
 
 
-def _is_bare(said: tuple[Any, ...]) -> bool:
-    """Whether it is text alone, which always comes back as it is."""
-    return len(said) == 2
+def _is_flat(data: dict[Any, Any]) -> bool:
+    """Whether it is texts and small numbers alone, which always come back as they are."""
+    for key, value in data.items():
+        kind = value.__class__
+        if key.__class__ is not str or not (
+            kind is str
+            or kind is bool
+            or value is None
+            or (kind is int and -_SMALL < value < _SMALL)
+            or (kind is float and isfinite(value))
+        ):
+            return False
+    return True
 
 
-def _decode(record: bytes | memoryview) -> Finished:
+def _decode(record: memoryview) -> Finished:
     short = _decoder.decode(record)
     messages = tuple(
         [Message(said.content, said.data, source=said.source) for said in short.messages]
@@ -99,5 +115,5 @@ def _decode(record: bytes | memoryview) -> Finished:
     return Finished(short.at, short.step, messages, short.fired, took=short.took)
 
 
-_encoder = msgspec.json.Encoder()
+_encode = msgspec.json.Encoder().encode
 _decoder = msgspec.json.Decoder(_Short)

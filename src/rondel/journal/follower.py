@@ -60,7 +60,8 @@ class Follower:
         try:
             if not self._holds and now - self._before < BRISK:
                 self._hold()
-            self._inserting.execute(_FOLLOW, (last, head.key, head.length, head.owner, record))
+            values = (last, head.key, head.length, head.owner, bytearray(record))
+            self._inserting.execute(_FOLLOW, values)
         except sqlite3.IntegrityError:
             self._before = 0.0
             return False
@@ -69,8 +70,7 @@ class Follower:
             if is_busy(error):
                 return False
             raise
-        head.length += 1
-        head.last = last + 1
+        head.place(head.length + 1, last + 1)
         self._before = now
         return True
 

@@ -10,7 +10,6 @@ import os
 import sqlite3
 import time as clock
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from hashlib import sha256
 
 from rondel.engine.ticks import AnyTick
@@ -37,7 +36,8 @@ from rondel.journal.store import (
     Promotion,
     SessionRow,
 )
-from rondel.journal.writer import Write, Writer
+from rondel.journal.write import Write
+from rondel.journal.writer import Writer
 
 _FRESH = 0.9
 """How much of its time the lease that a session was made with must have left to be good for the
@@ -108,7 +108,7 @@ class SqliteStore:
                 (key, row.parent_length, owner, until),
             )
             head.key = key or 0
-            head.length = row.parent_length
+            head.place(row.parent_length, None)
             head.until = until or 0.0
             if attached:
                 sqlite_attachments.refer(db, head.key, attached)
@@ -177,7 +177,18 @@ class SqliteStore:
 
     def writer(self, id: str) -> Callable[[AnyTick], Durable]:
         """`append` for one session."""
-        return partial(self.append, id)
+        heads, write = self._heads, self._writer.append
+
+        def append(tick: AnyTick) -> Durable:
+            head = heads.get(id)
+            if ARMED or head is None or head.error is not None:
+                return self.append(id, tick)
+            record = encode(tick)
+            if len(record) > LARGEST:
+                raise _too_large(id, record)
+            return write(head, record)
+
+        return append
 
     def append(
         self,
@@ -192,7 +203,7 @@ class SqliteStore:
             crash_point("before_append")
         record = encode(tick)
         if len(record) > LARGEST:
-            raise Unstorable(f"a tick of session {id!r} has {len(record):,} bytes; store a file")
+            raise _too_large(id, record)
         head = self._heads.get(id)
         if head is None or head.error is not None:
             head = self._head(id)
@@ -208,7 +219,7 @@ class SqliteStore:
     def extend(self, id: str, ticks: Iterable[AnyTick]) -> None:
         """Add many ticks at once; all are durable on return, or none."""
         head = self._head(id)
-        self._writer.submit_all([Write(head, encode(tick), None) for tick in ticks])
+        self._writer.submit_all([Write(head, encode(tick)) for tick in ticks])
 
     def read(self, id: str, start: int, stop: int | None = None) -> Sequence[AnyTick]:
         """The ticks from the `start`-th on, the shared past of a fork included."""
@@ -238,9 +249,8 @@ class SqliteStore:
             held = _running_lease(db, id)
             if held is not None and held.owner != owner:
                 return Lease(held.owner, held.until, granted=False), head
-            head.length, head.last = db.execute(
-                "SELECT length, last FROM extent WHERE session = ?", (head.key,)
-            ).fetchone()
+            ends = "SELECT length, last FROM extent WHERE session = ?"
+            head.place(*db.execute(ends, (head.key,)).fetchone())
             head.owner = owner
             lease = Lease(owner, clock.time() + ttl)
             db.execute(
@@ -424,6 +434,10 @@ class SqliteStore:
                 raise UnknownSession(f"there is no session {id!r}")
             head = self._heads.setdefault(id, Head(id, *row))
         return head
+
+
+def _too_large(id: str, record: bytes) -> Unstorable:
+    return Unstorable(f"a tick of session {id!r} has {len(record):,} bytes; store a file")
 
 
 # Pieces of SQL

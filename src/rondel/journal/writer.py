@@ -24,6 +24,7 @@ from rondel.journal.database import PAGE, Database, is_busy, rollback
 from rondel.journal.follower import Follower
 from rondel.journal.head import Head
 from rondel.journal.store import Durable
+from rondel.journal.write import Write, settle_all
 
 SLOW = 0.001
 """Seconds of a commit above which it is left to the thread."""
@@ -42,25 +43,15 @@ _HICCUP = 2 * SLOW
 _TAIL = "SELECT seq, session, n FROM tick ORDER BY seq DESC LIMIT 1"
 _SETTLE = "UPDATE head SET length = ?2 + 1, last = ?3 WHERE session = ?1 AND length <= ?2"
 _MOVE = "UPDATE head SET length = ?, last = ? WHERE session = ? AND length = ? AND owner IS ?"
-_INSERT = "INSERT INTO tick (seq, session, n, prev, record) VALUES (?, ?, ?, ?, ?)"
+_INSERT = "INSERT INTO tick (seq, session, n, prev, record) VALUES "
+_FIELDS = 5
+_INSERTS = [(rows, _INSERT + ", ".join(["(?, ?, ?, ?, ?)"] * rows)) for rows in (64, 16, 4, 1)]
+"""One statement for many rows takes half as long as one for each."""
+
+_running_loop = asyncio._get_running_loop
 
 T = TypeVar("T")
 Job = Callable[[sqlite3.Connection], T]
-
-
-class Write:
-    """A tick, or another change of one session, on its way into the file."""
-
-    __slots__ = ("also", "error", "future", "head", "record")
-
-    def __init__(
-        self, head: Head, record: bytes | None, also: Callable[[sqlite3.Connection], object] | None
-    ) -> None:
-        self.head = head
-        self.record = record
-        self.also = also
-        self.future: asyncio.Future[None] | None = None
-        self.error: RondelError | None = None
 
 
 class Writer:
@@ -90,6 +81,12 @@ class Writer:
 
     def append(self, head: Head, record: bytes) -> Durable:
         """Write a tick in its turn; None if that has happened already."""
+        loop = self._turn
+        if loop is not None and loop is _running_loop() and self._stopped is None:
+            self._latest = head
+            write = Write(head, record, None, loop)
+            self._queue.append(write)
+            return write
         quick = self._latest is head and head.error is None and not self._queue
         if quick and self._pace < SLOW and self._writing.acquire(blocking=False):
             try:
@@ -97,20 +94,24 @@ class Writer:
                     return None
             finally:
                 self._writing.release()
-        return self.submit(Write(head, record, None))
+        return self.submit(Write(head, record))
 
     def submit(self, write: Write) -> Durable:
         """Write it in its turn; None if that has happened already."""
         self._demand_open()
         alone = self._latest is write.head and not self._queue
         self._latest = write.head
-        loop = asyncio._get_running_loop()
+        loop = write.loop = _running_loop()
         if loop is None:
             self._commit_here(write)
             return None
         if alone and self._pace < SLOW and self._commit_at_once(write):
             return None
-        return self._enqueue(write, loop)
+        self._queue.append(write)
+        if self._turn is not loop:
+            self._turn = loop
+            loop.call_soon(self._end_turn, loop)
+        return write
 
     def submit_all(self, writes: list[Write]) -> None:
         """Write them in one transaction, after what is queued."""
@@ -208,15 +209,7 @@ class Writer:
             raise write.error
         return True
 
-    def _enqueue(self, write: Write, loop: asyncio.AbstractEventLoop) -> asyncio.Future[None]:
-        future = write.future = loop.create_future()
-        self._queue.append(write)
-        if self._turn is not loop:
-            self._turn = loop
-            loop.call_soon(self._end_turn)
-        return future
-
-    def _end_turn(self) -> None:
+    def _end_turn(self, loop: asyncio.AbstractEventLoop) -> None:
         """At the end of a loop's turn: one commit for all who appended in it."""
         self._turn = None
         if not self._queue:
@@ -232,7 +225,7 @@ class Writer:
         finally:
             self._writing.release()
         if done:
-            self._wake(batch)
+            self._wake(batch, loop)
         else:
             self._ring()
 
@@ -262,10 +255,8 @@ class Writer:
     # The commit; the caller holds `_writing`
 
     def _take(self) -> list[Write]:
-        batch: list[Write] = []
-        while self._queue:
-            batch.append(self._queue.popleft())
-        return batch
+        take = self._queue.popleft
+        return [take() for _ in range(len(self._queue))]
 
     def _flush(self) -> RondelError | None:
         """Write all that is queued; an error, if some of it could not be."""
@@ -320,20 +311,19 @@ class Writer:
         return True
 
     def _finish(self, batch: list[Write]) -> None:
-        db = self._db
         try:
-            moves = self._apply(batch)
+            heads, pages = self._apply(batch)
             if ARMED:
                 crash_point("before_commit")
             began = time.perf_counter()
-            db.execute("COMMIT")
-            self._committed(began, 2 + len(moves) // 16 + _size(batch) // PAGE)
+            self._db.execute("COMMIT")
+            self._committed(began, pages)
         except Exception as error:  # whatever it is, those who wait must hear of it
-            rollback(db)
+            rollback(self._db)
             self._refuse(batch, self._explain(error))
             return
-        for head, move in moves.items():
-            head.length, head.last = move.length, move.last
+        for head in heads:
+            head.stored = head.length
 
     def _committed(self, began: float, pages: int) -> None:
         if ARMED:
@@ -344,31 +334,43 @@ class Writer:
         if self._pages >= self._limit:
             self._ring()
 
-    def _apply(self, batch: list[Write]) -> dict[Head, _Move]:
-        """Put the batch into the open transaction, without what has become impossible."""
-        db = self._db
-        self._do_other_changes(batch)
+    def _apply(self, batch: list[Write]) -> tuple[list[Head], int]:
+        """Put the batch into the open transaction, without what has become impossible.
+
+        The sessions that have new ticks, and how many pages that takes, roughly.
+        """
         seq = self._settle_last()
-        moves: dict[Head, _Move] = {}
-        rows: list[tuple[int, int, int, int | None, bytes]] = []
+        heads: list[Head] = []
+        values: list[int | bytearray | None] = []
+        size = 0
         for write in batch:
             head, record = write.head, write.record
+            if head.error is not None or write.also is not None:
+                self._do_other_change(write)
             if record is None or write.error is not None:
                 continue
-            move = moves.get(head)
-            if move is None:
-                move = moves[head] = _Move(head)
+            length = head.length
+            if length == head.stored:
+                heads.append(head)
             seq += 1
-            rows.append((seq, head.key, move.length, move.last, record))
-            move.length += 1
-            move.last = seq
-        if not moves:
-            return moves
-        swaps = [(m.length, m.last, h.key, h.length, h.owner) for h, m in moves.items()]
-        if db.executemany(_MOVE, swaps).rowcount != len(moves):
-            return self._apply_without_losers(batch, list(moves))
-        db.executemany(_INSERT, rows)
-        return moves
+            values += (seq, head.key, length, head.last, bytearray(record))
+            head.length = length + 1
+            head.last = seq
+            size += len(record)
+        moves = [(head.length, head.last, head.key, head.stored, head.owner) for head in heads]
+        if heads and self._db.executemany(_MOVE, moves).rowcount != len(heads):
+            return self._apply_without_losers(batch, heads)
+        self._insert(values)
+        return heads, 2 + len(heads) // 16 + size // PAGE
+
+    def _insert(self, values: list[int | bytearray | None]) -> None:
+        """Add the rows of ticks whose fields these are, one after the other."""
+        start = 0
+        for rows, statement in _INSERTS:
+            width = rows * _FIELDS
+            while len(values) - start >= width:
+                self._db.execute(statement, values[start : start + width])
+                start += width
 
     def _settle_last(self) -> int:
         """Bring the head of the file's last tick up to date; the tick's place."""
@@ -379,19 +381,21 @@ class Writer:
         self._db.execute(_SETTLE, (session, n, seq))
         return int(seq)
 
-    def _do_other_changes(self, batch: list[Write]) -> None:
-        for write in batch:
-            if write.head.error is not None:
-                write.error = write.head.error
-            elif write.also is not None and write.error is None:
-                try:
-                    write.also(self._db)
-                except RondelError as error:
-                    write.error = error
-                    if not write.head.key:
-                        write.head.error = error
+    def _do_other_change(self, write: Write) -> None:
+        """What is asked for besides a tick, or instead of one, unless that is impossible."""
+        if write.head.error is not None:
+            write.error = write.head.error
+        elif write.also is not None and write.error is None:
+            try:
+                write.also(self._db)
+            except RondelError as error:
+                write.error = error
+                if not write.head.key:
+                    write.head.error = error
 
-    def _apply_without_losers(self, batch: list[Write], heads: list[Head]) -> dict[Head, _Move]:
+    def _apply_without_losers(
+        self, batch: list[Write], heads: list[Head]
+    ) -> tuple[list[Head], int]:
         """Some session is not as this process left it: begin again without such sessions."""
         rollback(self._db)
         self._database.begin(self._db)
@@ -399,8 +403,10 @@ class Writer:
             row = self._db.execute(
                 "SELECT length, last, owner FROM extent WHERE session = ?", (head.key,)
             ).fetchone()
-            if row != (head.length, head.last, head.owner):
+            if row is None or (row[0], row[2]) != (head.stored, head.owner):
                 head.error = _lost(head, row)
+            else:
+                head.place(row[0], row[1])
         return self._apply(batch)
 
     @staticmethod
@@ -423,46 +429,24 @@ class Writer:
 
     # Those who wait
 
-    def _wake(self, batch: list[Write]) -> None:
-        """Tell every waiting coroutine, with one call for each loop."""
+    @staticmethod
+    def _wake(batch: list[Write], here: asyncio.AbstractEventLoop | None = None) -> None:
+        """Tell everybody who waits, with one call for each loop; those in `here` at once.
+
+        At once means in this very call, so the caller is no task and holds no lock.
+        """
         if ARMED:
             crash_point("before_wake")
-        here = asyncio._get_running_loop()
-        loops: dict[asyncio.AbstractEventLoop, list[Write]] = {}
-        for write in batch:
-            if write.future is not None:
-                loops.setdefault(write.future.get_loop(), []).append(write)
-        for loop, writes in loops.items():
+        loops = {write.loop for write in batch}
+        for loop in loops:
+            writes = batch if len(loops) == 1 else [w for w in batch if w.loop is loop]
+            if loop is None:
+                continue
             if loop is here:
-                _settle(writes)
+                settle_all(writes, loop)
             else:
                 with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                    loop.call_soon_threadsafe(_settle, writes)
-
-
-class _Move:
-    """How far a batch takes a session."""
-
-    __slots__ = ("last", "length")
-
-    def __init__(self, head: Head) -> None:
-        self.length = head.length
-        self.last = head.last
-
-
-def _size(batch: list[Write]) -> int:
-    return sum(len(write.record) for write in batch if write.record is not None)
-
-
-def _settle(writes: list[Write]) -> None:
-    for write in writes:
-        future = write.future
-        if future is None or future.done():
-            continue
-        if write.error is None:
-            future.set_result(None)
-        else:
-            future.set_exception(write.error)
+                    loop.call_soon_threadsafe(settle_all, writes, loop)
 
 
 def _lost(head: Head, row: tuple[int, int | None, str | None] | None) -> RondelError:
@@ -471,9 +455,9 @@ def _lost(head: Head, row: tuple[int, int | None, str | None] | None) -> RondelE
     length, _, owner = row
     if owner is not None and owner != head.owner:
         return LeaseLost(f"session {head.id!r} is driven by {owner} now; acquire it first")
-    if length != head.length:
+    if length != head.stored:
         return LeaseLost(
             f"somebody else wrote to session {head.id!r}: it has {length} ticks where this "
-            f"process knew {head.length}; acquire it and read it again"
+            f"process knew {head.stored}; acquire it and read it again"
         )
     return LeaseLost(f"the lease of session {head.id!r} was given back; acquire it first")
