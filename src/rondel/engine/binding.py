@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from rondel.engine.executor import Executor
 
 
+UNALTERED: Final[Altered] = {}
+"""Shared by all ticks whose messages go as they are; no tick is ever changed."""
+
+
 class BoundEdge:
     """An edge with its condition and process; it is what a router chooses from."""
 
@@ -57,7 +61,17 @@ class BoundEdge:
 class BoundNode:
     """A node with its processor, wrapped in what the graph says about retries and timeouts."""
 
-    __slots__ = ("all_edges", "call", "edges", "now", "plain", "processor", "router", "source")
+    __slots__ = (
+        "_singles",
+        "all_edges",
+        "call",
+        "edges",
+        "now",
+        "plain",
+        "processor",
+        "router",
+        "source",
+    )
 
     def __init__(
         self,
@@ -70,6 +84,8 @@ class BoundNode:
         self.source = node.name
         self.edges = edges
         self.all_edges = tuple([edge.index for edge in edges])
+        self._singles: dict[int, tuple[int, ...]] = {e.index: (e.index,) for e in edges}
+        """Each edge alone, so that ticks share what most of them hold."""
         self.processor: Processor | None = None
         self.router: Router | None = None
         self.call: Handler | None = None
@@ -96,9 +112,9 @@ class BoundNode:
     ) -> tuple[tuple[int, ...], Altered]:
         """The edges that fire for these messages, and what they made of those they changed."""
         if not messages:
-            return (), {}
+            return (), UNALTERED
         if self.plain:
-            return self.all_edges, {}
+            return self.all_edges, UNALTERED
         fired: list[int] = []
         altered: Altered = {}
         edges: Sequence[Any] = self.edges
@@ -112,7 +128,9 @@ class BoundNode:
                 _evaluate(edge, messages, step.round, fired, altered)
             elif edge.condition is None or edge.condition(only, step.round):
                 fired.append(edge.index)
-        return tuple(fired), altered
+        if len(fired) == 1:
+            return self._singles[fired[0]], altered or UNALTERED
+        return tuple(fired), altered or UNALTERED
 
 
 class Binding:

@@ -14,7 +14,7 @@ from typing import Final
 from msgspec.structs import force_setattr, replace
 
 from rondel.engine import ticks
-from rondel.engine.binding import Binding, processed
+from rondel.engine.binding import UNALTERED, Binding, processed
 from rondel.engine.context import StepContext
 from rondel.engine.effects import Command, Judge, Leave, Route
 from rondel.engine.message import Message
@@ -28,7 +28,6 @@ from rondel.errors import StepFailed, StepTimeout
 FOREIGN: Final = (Exception, asyncio.CancelledError, OverBudget, BaseExceptionGroup)
 """What a node may raise: it is the node's own, not the engine's."""
 
-UNALTERED: Final[ticks.Altered] = {}
 NO_USAGE: Final[list[Usage]] = []
 NO_ERRORS: Final[list[str]] = []
 """Shared by all ticks that have none; no tick is ever changed."""

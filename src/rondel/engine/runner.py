@@ -164,29 +164,31 @@ class Runner(Shell):
 
     async def _await_in_place(self, pending: Pending) -> ticks.AnyTick | None:
         """The tick; None if the session was ended or locked meanwhile."""
+        core, stepper = self.core, self.stepper
         self._in_place = True
         try:
-            tick = await self._await_step(pending)
-        except (asyncio.CancelledError, Halted) as error:
-            if not (self.core.ended or self.stepper.late or isinstance(error, Halted)):
-                raise
-            if not self.core.ended:
+            outcome = await pending.call
+            tick = stepper.executor.conclude(pending.step, pending.ctx, outcome)
+        except BaseException as error:
+            excused = core.ended or stepper.late
+            found = None if excused and _is_cancelled(error) else self._explain(pending, error)
+            if found is None and not core.ended:
                 await self._put_back([pending.step])
-            return None
+            return None if core.ended else found
         finally:
             self._in_place = False
-            if self.stepper.late or self.core.ended:
+            if stepper.late or core.ended:
                 asyncio.current_task().uncancel()  # type: ignore[union-attr]
-        return None if self.core.ended else tick
+        return None if core.ended else tick
 
-    async def _await_step(self, pending: Pending) -> ticks.AnyTick:
-        executor, step, ctx = self.stepper.executor, pending.step, pending.ctx
+    def _explain(self, pending: Pending, error: BaseException) -> ticks.AnyTick | None:
+        """The tick of a step that raised this; None if it is put off; else it is not its error."""
         try:
-            return executor.conclude(step, ctx, await pending.call)
-        except FOREIGN as error:
-            if isinstance(error, asyncio.CancelledError) and _is_cancelled():
-                raise
-            return executor.explain(step, ctx, error)  # something in the node was, not the step
+            if isinstance(error, FOREIGN) and not _is_cancelled(error):
+                return self.stepper.executor.explain(pending.step, pending.ctx, error)
+            raise error
+        except Halted:
+            return None
 
     def start_beside(self, command: Command, pending: Pending | None) -> None:
         """Carry out a command beside others, or go on with it."""
@@ -196,11 +198,14 @@ class Runner(Shell):
     async def _perform(
         self, command: Command, pending: Pending | None
     ) -> tuple[ticks.AnyTick | None, Command]:
-        done = self.stepper.executor.perform(command, self) if pending is None else pending
+        executor = self.stepper.executor
+        done = executor.perform(command, self) if pending is None else pending
+        if not isinstance(done, Pending):
+            return done, command
         try:
-            return (await self._await_step(done) if isinstance(done, Pending) else done), command
-        except Halted:
-            return None, command
+            return executor.conclude(done.step, done.ctx, await done.call), command
+        except BaseException as error:
+            return self._explain(done, error), command
 
     async def _wait_any(self) -> None:
         outcome = await self._host.next()
@@ -299,6 +304,9 @@ class Runner(Shell):
             await self._journal(ticks.Substepped(now, step.number, name, value, usage, event))
 
 
-def _is_cancelled() -> bool:
+def _is_cancelled(error: BaseException) -> bool:
+    """Whether it is the step that was cancelled, not something in its node."""
+    if not isinstance(error, asyncio.CancelledError):
+        return False
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
