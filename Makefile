@@ -3,10 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+COMPILED := src/rondel__mypyc.digest
 
 .PHONY: run test check bench bench-peers install clean
 
-run: $(READY)
+run: $(COMPILED)
 	@$(BIN)/rondel run examples/01_review_loop/graph.yaml -i "Why loops deserve names"
 	@printf '\nTry next:\n'
 	@printf '  %s\n' \
@@ -14,22 +15,22 @@ run: $(READY)
 	  '$(BIN)/rondel run examples/02_human_review/graph.yaml       a loop that asks you' \
 	  '$(BIN)/rondel new                                           start a graph of your own'
 
-test: $(READY)
+test: $(COMPILED)
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
-check: $(READY)
+check: $(COMPILED)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(READY)
+bench: $(COMPILED)
 	$(BIN)/python -m benchmarks
 
-bench-peers: $(READY)
+bench-peers: $(COMPILED)
 	$(BIN)/python -m benchmarks.peers
 
-install: $(READY)
+install: $(COMPILED)
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -43,5 +44,14 @@ $(READY): pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
 	@touch $@
 
+# The engine is compiled where there is a C compiler; RONDEL_COMPILE=0 leaves it plain Python.
+$(COMPILED): $(READY) compile_engine.py $(shell find src/rondel -name '*.py')
+	@$(BIN)/python compile_engine.py
+
+ifeq ($(RONDEL_COMPILE),0)
+.PHONY: $(COMPILED)
+endif
+
 clean:
-	rm -rf $(VENV) benchmarks/.peers .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find src -name '*.so' -delete
+	rm -rf $(COMPILED) $(VENV) benchmarks/.peers .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,4 +1,4 @@
-"""No test touches the user's own sessions, and none fails because a machine is slow."""
+"""No test touches the user's sessions, runs old code, or fails because a machine is slow."""
 
 from __future__ import annotations
 
@@ -8,10 +8,18 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from rondel.engine.host import AsyncioHost
+from tests import plain
 from tests.clock import Clock
 
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Whoever edits a compiled source and does not compile it would test what it was before."""
+    old = [] if hasattr(config, "workerinput") else plain.outdated()
+    if old:
+        pytest.exit(f"{old[0]} is newer than its compiled form: run make install", returncode=1)
 
 
 @pytest.fixture(autouse=True)

@@ -36,14 +36,14 @@ ORDINARY = {"loop", "function"}
 """Node types whose names are words the engine needs for what it is about."""
 
 SHELL = {
-    "runner.py",
-    "host.py",
-    "executor.py",
-    "binding.py",
     "context.py",
+    "executor.py",
+    "fan.py",
+    "host.py",
     "protocols.py",
     "purse.py",
-    "fan.py",
+    "runner.py",
+    "wrapping.py",
 }
 """The part of the engine that does what the rest decides."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rondel.engine.aging import AgingTranscript
-from rondel.engine.progress import NOTHING, Remembered
+from rondel.engine.checkpoint import NOTHING, Remembered
 from rondel.engine.transcript import Transcript
 from rondel.graph.plan import Plan
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 
+from rondel.engine.checkpoint import Emission
 from rondel.engine.endings import LoopEnd
 from rondel.engine.frame import Frame
 from rondel.engine.message import Message
-from rondel.engine.progress import Emission
 from rondel.engine.protocols import Question
 from rondel.engine.step import Step
 from rondel.graph.plan import Group

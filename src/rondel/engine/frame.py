@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from rondel.engine.checkpoint import Emission
 from rondel.engine.message import Message, merged_data
-from rondel.engine.progress import Emission, Progress
+from rondel.engine.progress import Progress
 from rondel.engine.protocols import Verdict
 from rondel.engine.ruling import Ruling
 from rondel.graph.links import links_in

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 
 from rondel.engine.asking import limit_question
+from rondel.engine.checkpoint import Checkpoint, Emission
 from rondel.engine.effects import (
     Judge,
     Leave,
@@ -17,7 +18,6 @@ from rondel.engine.effects import (
 )
 from rondel.engine.frame import Frame
 from rondel.engine.message import Message
-from rondel.engine.progress import Checkpoint, Emission
 from rondel.engine.protocols import Question
 from rondel.engine.ruling import Ruling, by_budget, by_goal, by_regression, by_stagnation
 from rondel.engine.schedule import Schedule, Settled

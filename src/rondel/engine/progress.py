@@ -2,38 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
-
-from rondel.engine.message import Message
-from rondel.engine.transcript import Delivery
+from rondel.engine.checkpoint import Checkpoint, Emission
 from rondel.graph.spec import Patience
-
-Emission = tuple[tuple[int, ...], int, int, tuple[Message, ...]]
-"""What a loop's way out would carry: prefix, round and level of the step that emitted it, and
-its messages. A plain tuple, because every round makes some.
-"""
-
-
-class Remembered(NamedTuple):
-    """What a node retained, and what waited for it, when a round ended."""
-
-    retained: list[Message]
-    length: int
-    """How many of them it was then; the list may have grown since."""
-    stamps: list[int]
-    keeps: bool
-    inbox: list[Delivery]
-
-
-NOTHING = Remembered([], 0, [], False, [])
-
-
-class Checkpoint(NamedTuple):
-    """Where the best round ended, so that a later round can start from there."""
-
-    nodes: Mapping[int, Remembered]
-    begun: list[int]
 
 
 class Progress:

@@ -13,12 +13,13 @@ import msgspec
 
 from rondel.engine import ticks
 from rondel.engine.aging import AgingTranscript
+from rondel.engine.checkpoint import Checkpoint, Emission, Remembered
 from rondel.engine.contexts import NodeState
 from rondel.engine.core import ENDED, Core
 from rondel.engine.endings import LoopEnd
 from rondel.engine.frame import Frame
 from rondel.engine.message import Message
-from rondel.engine.progress import Checkpoint, Emission, Progress, Remembered
+from rondel.engine.progress import Progress
 from rondel.engine.protocols import Question, Usage, Verdict
 from rondel.engine.ruling import Ruling
 from rondel.engine.step import Step

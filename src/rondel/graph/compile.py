@@ -12,6 +12,7 @@ from collections.abc import Container, Sequence
 from rondel.errors import GraphError, Problem
 from rondel.graph.collector import collector_held
 from rondel.graph.components import strong_components
+from rondel.graph.gauge import PlanGauge
 from rondel.graph.ordering import ordering_of
 from rondel.graph.plan import (
     CONTRACT_LABELS,
@@ -19,7 +20,6 @@ from rondel.graph.plan import (
     Group,
     Plan,
     PlanEdge,
-    PlanGauge,
     PlanNode,
     Scope,
     Wire,

@@ -5,17 +5,10 @@ Most of a graph is straight. There the next item is known beforehand: no join is
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from rondel.graph.plan import HEAD, Group, Scope
 
-
-class Link(NamedTuple):
-    """What follows on an item by its only edge."""
-
-    edge: int
-    item: int
-    node: int
+Link = tuple[int, int, int]
+"""What follows on an item by its only edge: the edge, the next item, and its node."""
 
 
 def links_in(scope: Scope) -> tuple[Link | None, ...]:
@@ -34,4 +27,4 @@ def _link(scope: Scope, item: int) -> Link | None:
     node = scope.items[target]
     if target != wire.item or scope.waits[target] != count or isinstance(node, Group):
         return None
-    return Link(wire.edge, target, node) if scope.quorum[target] <= 1 else None
+    return (wire.edge, target, node) if scope.quorum[target] <= 1 else None

@@ -8,8 +8,9 @@ acyclic, and it knows for each item what waits for it and where its edges lead.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
+from rondel.graph.gauge import PlanGauge
 from rondel.graph.spec import (
     DEFAULT_MAX_ROUNDS,
     Dialect,
@@ -133,13 +134,6 @@ class Group:
             assert self.compile is not None  # noqa: S101
             scope = self.scopes[head] = self.compile(head)
         return scope
-
-
-class PlanGauge(NamedTuple):
-    """Where a loop's value is: a path in the data of one node's messages, or of anyone's."""
-
-    path: tuple[str, ...]
-    node: int | None = None
 
 
 NO_CONTRACT: Final = LoopSpec("")
