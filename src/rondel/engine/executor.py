@@ -58,11 +58,11 @@ class Executor:
         """Whether it can be done in place, as far as one can know before."""
         return type(command) is not Step or self._nodes[command.node.index].now is not None
 
-    def perform(self, command: Command, shell: Shell) -> ticks.AnyTick | Pending:
-        """Do what the core asks for; the tick says what came of it, if that is known now."""
+    def perform(self, command: Command, shell: Shell, now: float) -> ticks.AnyTick | Pending:
+        """Do what the core asks for; the tick says what came of it, if that is known at once."""
         if not isinstance(command, Step):
             return self._decide(command, shell)
-        ctx = StepContext(command, shell, self._clock())
+        ctx = StepContext(command, shell, now)
         bound = self._nodes[command.node.index]
         try:
             if bound.now is None:

@@ -22,9 +22,10 @@ from rondel.engine.executor import FOREIGN, Executor, Pending
 from rondel.engine.guard import Guard
 from rondel.engine.host import Host
 from rondel.engine.protocols import Lock, Note, Usage
+from rondel.engine.purse import Purse
 from rondel.engine.shell import Halted, Shell
 from rondel.engine.step import Step
-from rondel.engine.stepper import Entry, Stepper
+from rondel.engine.stepper import Append, Bell, Entry, Stepper
 
 
 class Runner(Shell):
@@ -33,12 +34,19 @@ class Runner(Shell):
     __slots__ = ("_driver", "_error", "_guard", "_host", "_in_place", "_under_way", "stepper")
 
     def __init__(
-        self, session: str, core: Core, binding: Binding, host: Host, guard: Guard | None
+        self,
+        session: str,
+        core: Core,
+        binding: Binding,
+        host: Host,
+        guard: Guard | None,
+        append: Append,
+        bell: Bell,
     ) -> None:
-        super().__init__(session, core, host.now)
+        super().__init__(session, core)
         if binding.executor is None:
             binding.executor = Executor(binding, host.now)
-        self.stepper = Stepper(core, binding.executor, host, guard)
+        self.stepper = Stepper(core, binding.executor, host, guard, append, bell)
         self._host = host
         self._guard = guard
         self._under_way: list[Command] = []
@@ -199,7 +207,8 @@ class Runner(Shell):
         self, command: Command, pending: Pending | None
     ) -> tuple[ticks.AnyTick | None, Command]:
         executor = self.stepper.executor
-        done = executor.perform(command, self) if pending is None else pending
+        now = self._host.now()
+        done = executor.perform(command, self, now) if pending is None else pending
         if not isinstance(done, Pending):
             return done, command
         try:
@@ -229,7 +238,8 @@ class Runner(Shell):
 
     async def _record_spending(self, step: Step) -> None:
         """Enter what a step has spent that will not end, or not yet."""
-        usage = () if self._purse is None else self._purse.unrecorded(step)
+        purse = self.stepper.purse
+        usage = () if purse is None else purse.unrecorded(step)
         if usage and not self.core.ended and step.number in self.core.steps:
             await self._journal(ticks.Spent(self._host.now(), step.number, list(usage)))
 
@@ -294,6 +304,14 @@ class Runner(Shell):
             await self._follow([self._guard.overdue(self.core, self._host.now())])
 
     # What steps ask of the shell
+
+    @property
+    def purse(self) -> Purse:
+        """Who gives leave for model calls; made for the first who asks."""
+        stepper = self.stepper
+        if stepper.purse is None:
+            stepper.purse = Purse(self.core, self._host.now)
+        return stepper.purse
 
     async def keep_part(
         self, step: Step, name: str, value: Any, usage: list[Usage], event: str

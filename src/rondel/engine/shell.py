@@ -32,16 +32,12 @@ class Halted(BaseException):
 class Shell(ABC):
     """The side of a session's runner that its steps see, and what is done with their ticks."""
 
-    __slots__ = ("_clock", "_purse", "core", "session", "signals", "spends")
+    __slots__ = ("core", "session", "signals")
 
-    def __init__(self, session: str, core: Core, clock: Callable[[], float]) -> None:
+    def __init__(self, session: str, core: Core) -> None:
         self.session = session
         self.core = core
         self.signals: Mapping[str, Any] = core.signals
-        self._clock = clock
-        self.spends = False
-        """Whether any step has asked for leave so far."""
-        self._purse: Purse | None = None
 
     @abstractmethod
     def live(self, step: Step, event: str, data: dict[str, Any], /) -> None:
@@ -71,11 +67,9 @@ class Shell(ABC):
         return self.core.inputs
 
     @property
+    @abstractmethod
     def purse(self) -> Purse:
-        """Who gives leave for model calls; made for the first who asks."""
-        if self._purse is None:
-            self._purse, self.spends = Purse(self.core, self._clock), True
-        return self._purse
+        """Who gives leave for model calls."""
 
     def active_at(self, now: float) -> float:
         """Seconds the session has run until then, waiting excluded."""

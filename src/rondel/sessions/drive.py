@@ -94,7 +94,9 @@ class Drive(Runner):
             core, length = fold(store, id, binding.plan, guard)
             row = store.session(id)
             self._status = row.status if row is not None else ""
-        super().__init__(id, core, binding, AsyncioHost(alarms), guard)
+        self._append = store.writer(id)
+        host = AsyncioHost(alarms)
+        super().__init__(id, core, binding, host, guard, self._append, audience)
         self.stepper.length = length
         self._loop = asyncio.get_running_loop()
         self._thread = get_ident()
@@ -105,7 +107,6 @@ class Drive(Runner):
         self._when_idle: Callable[[Drive], None] | None = None
         self.was_stale = self._status != core.status
         """Whether the last process died between a tick and the note of what it led to."""
-        self._append = store.writer(id)
         if snapshots:
             self.stepper.next_look = length + SNAPSHOT_EVERY
         if not is_new:
