@@ -143,7 +143,7 @@ class Frame:
         """The value of the round so far."""
         return self.values[0] if self.values else None
 
-    def hear_step(self, step: Step, messages: Sequence[Message]) -> None:
+    def hear_step(self, step: Step, messages: tuple[Message, ...]) -> None:
         """A step of this round said something."""
         last = messages[-1]
         content = last.content

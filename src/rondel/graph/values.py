@@ -34,7 +34,8 @@ def value_of(data: dict[str, Any], text: str, path: tuple[str, ...]) -> float | 
         return None
     if f'"{path[-1]}"' not in text and STRUCTURED not in text:
         return None
-    for block in reversed(objects_in(text)):
+    blocks = objects_in(text)
+    for block in blocks[::-1]:
         found = _found(block, path)
         if found is not None:
             return found
