@@ -162,13 +162,14 @@ class Runner(Shell):
                 entry = stepper.enter(self, tick, pause.step)
                 if entry is not None:
                     await self._see_to(entry)
-            elif isinstance(pause, Entry):
+                continue
+            if isinstance(pause, Entry):
                 await self._see_to(pause)
             else:
                 await asyncio.sleep(0)
-                while host.has_news:
-                    await self._wait_any()
-                stepper.since = host.now()
+            while host.has_news:
+                await self._wait_any()
+            stepper.since = host.now()
 
     async def _await_in_place(self, pending: Pending) -> ticks.AnyTick | None:
         """The tick; None if the session was ended or locked meanwhile."""
