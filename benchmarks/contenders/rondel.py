@@ -123,13 +123,15 @@ def waiting_graph(rounds: int) -> Graph:
 
 @contextmanager
 def with_engine(
+    graph: Graph,
     work: Callable[[Engine], Coroutine[Any, Any, int]],
     db: Path | None = None,
     durability: Durability = "normal",
 ) -> Iterator[Run]:
-    """A run on an engine that is open."""
+    """A run on an engine that is open and knows the graph."""
     with asyncio.Runner() as runner:
         engine = Engine(db, durability=durability)
+        engine.bind(graph)
         try:
             yield lambda: runner.run(work(engine))
         finally:
@@ -143,7 +145,7 @@ async def rounds_of(engine: Engine, graph: Graph) -> int:
 
 def loop(size: int, _folder: Path) -> AbstractContextManager[Run]:
     graph = loop_graph(size)
-    return with_engine(lambda engine: rounds_of(engine, graph))
+    return with_engine(graph, lambda engine: rounds_of(engine, graph))
 
 
 def remembered(db: Path | None, durability: Durability, size: int) -> AbstractContextManager[Run]:
@@ -159,7 +161,7 @@ def remembered(db: Path | None, durability: Durability, size: int) -> AbstractCo
         return (seen + 1) // 2  # of each round but the last, what came in and what went out
 
     graph = history_graph(size, saw)
-    return with_engine(work, db, durability)
+    return with_engine(graph, work, db, durability)
 
 
 def history(size: int, _folder: Path) -> AbstractContextManager[Run]:
@@ -183,7 +185,7 @@ def fan_out(size: int, _folder: Path) -> AbstractContextManager[Run]:
         return joined
 
     graph = fan_graph(size, saw)
-    return with_engine(work)
+    return with_engine(graph, work)
 
 
 def sessions(size: int, _folder: Path) -> AbstractContextManager[Run]:
@@ -192,7 +194,7 @@ def sessions(size: int, _folder: Path) -> AbstractContextManager[Run]:
     async def work(engine: Engine) -> int:
         return sum(await asyncio.gather(*(rounds_of(engine, graph) for _ in range(size))))
 
-    return with_engine(work)
+    return with_engine(graph, work)
 
 
 def stream(size: int, _folder: Path) -> AbstractContextManager[Run]:
@@ -202,7 +204,7 @@ def stream(size: int, _folder: Path) -> AbstractContextManager[Run]:
         session = await engine.start(graph, "task")
         return await steps_told(session.events())
 
-    return with_engine(work)
+    return with_engine(graph, work)
 
 
 async def steps_told(events: AsyncIterator[Event]) -> int:
