@@ -79,7 +79,7 @@ class KeywordCondition:
     def __call__(self, message: Message, round: int) -> bool:  # noqa: ARG002
         raw = message.text
         text = raw if self._case_sensitive else raw.lower()
-        if any(word in text for word in self._none):
+        if self._none and any(word in text for word in self._none):
             return False
         if self._open or any(word in text for word in self._any):
             return True

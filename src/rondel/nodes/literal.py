@@ -41,7 +41,11 @@ class LiteralProcessor:
     def __init__(self, config: LiteralConfig) -> None:
         self._config = config
 
-    async def process(self, ctx: Context) -> Emit:  # noqa: ARG002
+    async def process(self, ctx: Context) -> Emit:
+        return self.process_now(ctx)
+
+    def process_now(self, ctx: Context) -> Emit:  # noqa: ARG002
+        """The message; there is nothing to wait for."""
         return Emit((Message(self._config.content, role=self._config.role),))
 
 

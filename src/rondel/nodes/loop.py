@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -83,12 +83,18 @@ class LoopConfig(BaseModel):
 class LoopProcessor:
     """Says whether the loop is over, why, and which way to go."""
 
-    __slots__ = ("_config",)
+    __slots__ = ("_config", "_edges", "_ways")
 
     def __init__(self, config: LoopConfig) -> None:
         self._config = config
+        self._edges: Sequence[Exit] | None = None
+        self._ways: tuple[Sequence[Exit], Sequence[Exit]] = ((), ())
 
     async def process(self, ctx: Context) -> Emit:
+        return self.process_now(ctx)
+
+    def process_now(self, ctx: Context) -> Emit:
+        """The decision; there is nothing to wait for."""
         data = ctx.data
         current = current_round(data.get("iteration"), ctx.round)
         score = number(data.get("score"))
@@ -109,7 +115,9 @@ class LoopProcessor:
         )
 
     def route(self, output: Emit, edges: Sequence[Exit]) -> Sequence[Exit]:
-        onward, leaving = ways(edges)
+        if edges is not self._edges:
+            self._edges, self._ways = edges, ways(edges)
+        onward, leaving = self._ways
         return leaving if output.messages[-1].data["should_exit"] else onward
 
     def _goal_reached(
@@ -154,8 +162,13 @@ def current_round(iteration: Any, round: int) -> int:
 
 def rfc3339(now: float) -> str:
     """A time of the session's clock as text, in UTC."""
-    text = datetime.fromtimestamp(now, UTC).isoformat(timespec="milliseconds")
-    return text.replace("+00:00", "Z")
+    second, micro = divmod(round(now * 1e6), 1_000_000)
+    return f"{_until_second(second)}.{micro // 1000:03}Z"
+
+
+@lru_cache(maxsize=64)
+def _until_second(second: int) -> str:
+    return datetime.fromtimestamp(second, UTC).isoformat()[:-6]
 
 
 def _labelled(edges: Sequence[Exit], label: str) -> list[Exit]:

@@ -36,6 +36,10 @@ class PassthroughProcessor:
         self._only_last = config.only_last_message
 
     async def process(self, ctx: Context) -> Emit:
+        return self.process_now(ctx)
+
+    def process_now(self, ctx: Context) -> Emit:
+        """The messages; there is nothing to wait for."""
         messages = ctx.messages
         if not messages:
             return Emit((Message(),))
