@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 
+from msgspec.structs import replace
+
 from rondel.engine.ticks import AnyTick
 from rondel.errors import JournalError, UnknownSession
 from rondel.journal.attachments import used_in
@@ -42,21 +44,13 @@ class _Log:
 
     @property
     def row_now(self) -> SessionRow:
-        row = self.row
-        return SessionRow(
-            row.id,
-            row.graph_id,
-            row.document,
-            row.includes,
-            row.inputs,
-            row.labels,
-            self.status,
-            self.reason,
-            self.created_at,
-            self.updated_at,
-            row.parent,
-            row.parent_length,
-            self.length,
+        return replace(
+            self.row,
+            status=self.status,
+            reason=self.reason,
+            created_at=self.created_at,
+            updated_at=self.updated_at,
+            length=self.length,
         )
 
     def drop_letter(self, number: int) -> None:
