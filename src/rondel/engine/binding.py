@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -12,8 +12,8 @@ from rondel.engine.message import Message
 from rondel.engine.protocols import (
     Condition,
     Context,
+    Deferred,
     Emit,
-    Handler,
     Immediate,
     Middleware,
     Outcome,
@@ -64,13 +64,14 @@ class BoundNode:
     __slots__ = (
         "_singles",
         "all_edges",
-        "call",
+        "begin",
         "edges",
-        "now",
+        "finish",
         "plain",
         "processor",
         "router",
         "source",
+        "waits",
     )
 
     def __init__(
@@ -88,24 +89,38 @@ class BoundNode:
         """Each edge alone, so that ticks share what most of them hold."""
         self.processor: Processor | None = None
         self.router: Router | None = None
-        self.call: Handler | None = None
-        self.now: Callable[[Context], Outcome | Awaitable[Outcome]] | None = None
-        """The processor without anything around it, where it need not wait."""
+        self.begin: Callable[[Context], Any] | None = None
+        """Gives its outcome, or what is to be awaited for it."""
+        self.finish: Callable[[Any, Context], Outcome] | None = None
+        """What that is then, where it is not the outcome itself."""
+        self.waits = True
+        """Whether the node is expected to wait."""
         if node.inner is None:
             spec = node.spec
             self.processor = spec.processor
             if self.processor is None:
                 self.processor = registry.build("node", spec.type, spec.config)
-            self.call = wrapped(self.processor, node, middleware)
-            if fans:
-                self.call = Fan(self.call, fans)
-            bare = self.call == self.processor.process
-            if bare and isinstance(self.processor, Immediate):
-                self.now = self.processor.process_now
             self.router = self.processor if isinstance(self.processor, Router) else None
+            self._wrap(self.processor, node, middleware, fans)
         self.plain = self.router is None and all(
             edge.condition is None and edge.process is None and not edge.contract for edge in edges
         )
+
+    def _wrap(
+        self,
+        processor: Processor,
+        node: PlanNode,
+        middleware: Sequence[Middleware],
+        fans: dict[str, tuple[DynamicSpec, Split]],
+    ) -> None:
+        call = wrapped(processor, node, middleware)
+        self.begin = Fan(call, fans) if fans else call
+        if self.begin != processor.process:
+            return
+        if isinstance(processor, Immediate):
+            self.begin, self.waits = processor.process_now, False
+        elif isinstance(processor, Deferred):
+            self.begin, self.finish = processor.begin, processor.finish
 
     def route(
         self, step: Step, output: Emit, messages: tuple[Message, ...]
@@ -117,16 +132,17 @@ class BoundNode:
             return self.all_edges, UNALTERED
         fired: list[int] = []
         altered: Altered = {}
-        edges: Sequence[Any] = self.edges
+        edges = self.edges
         if self.router is not None:
-            edges = self.router.route(output, self.edges)
+            edges = list(self.router.route(output, edges))  # type: ignore[arg-type]
         only = messages[0] if len(messages) == 1 else None
         for edge in edges:
             if edge.contract and _leaves_a_loop(step, edge):
                 continue
+            condition = edge.condition
             if only is None or edge.process is not None:
                 _evaluate(edge, messages, step.round, fired, altered)
-            elif edge.condition is None or edge.condition(only, step.round):
+            elif condition is None or condition(only, step.round):
                 fired.append(edge.index)
         if len(fired) == 1:
             return self._singles[fired[0]], altered or UNALTERED

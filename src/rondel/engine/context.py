@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from mypy_extensions import mypyc_attr
+
 from rondel.engine.message import Message
 from rondel.engine.protocols import Usage
 from rondel.engine.step import Step
@@ -14,10 +16,11 @@ if TYPE_CHECKING:
     from rondel.engine.shell import Shell
 
 
+@mypyc_attr(free_list_len=1)
 class StepContext:
     """The `Context` of one step; everything that costs is computed when it is asked for."""
 
-    __slots__ = ("_shell", "now", "retried", "step", "usage")
+    __slots__ = ("_shell", "call", "now", "retried", "step", "usage")
 
     def __init__(self, step: Step, shell: Shell, now: float) -> None:
         self.step = step
@@ -25,6 +28,8 @@ class StepContext:
         self.now = now
         self.usage: list[Usage] | None = None
         self.retried: list[str] | None = None
+        self.call: Awaitable[Any] | None = None
+        """What its node has not done yet, if it waits for something."""
 
     @property
     def active_time(self) -> float:
@@ -47,11 +52,11 @@ class StepContext:
 
     @property
     def data(self) -> dict[str, Any]:
-        return self.step.state.transcript.data(self.step.inputs)
+        return self.step.transcript.data(self.step.inputs)
 
     @property
     def state(self) -> Any:
-        return self.step.state.private
+        return self.step.transcript.private
 
     @property
     def node_id(self) -> str:

@@ -21,18 +21,16 @@ from rondel.engine.effects import (
     StepStarted,
     StepTicked,
 )
+from rondel.engine.emit import UNCHANGED
 from rondel.engine.endings import LoopEnd
 from rondel.engine.frame import Frame
-from rondel.engine.limits import Limits
+from rondel.engine.handover import Handover
 from rondel.engine.message import Message, task_in
-from rondel.engine.outputs import Outputs
-from rondel.engine.protocols import UNCHANGED, Usage, Verdict
+from rondel.engine.protocols import Usage, Verdict
 from rondel.engine.ruling import Ruling
-from rondel.engine.schedule import SETTLED
 from rondel.engine.step import Step
 from rondel.engine.ticks import Altered, Finished
-from rondel.graph.links import Link
-from rondel.graph.plan import HEAD, Group, Plan, PlanNode, Scope, Wire
+from rondel.graph.plan import Group, Plan, PlanNode, Scope
 from rondel.graph.reasons import BREAKER_TRIPPED, CANCELLED, EXIT_EDGE, FAILED
 
 TASK: Final = "TASK"
@@ -41,23 +39,28 @@ TASK: Final = "TASK"
 TAKEN_UP: Final = (ticks.Resumed, ticks.Forked)
 """Ticks before which nobody ran the session."""
 
+NO_SIGNALS: Final[dict[str, Any]] = {}
+NOTHING_SPENT: Final = Usage()
+"""What every session begins with, shared by all and never changed."""
+
 ENDED: Final = frozenset({"completed", "bounded", "failed", "cancelled"})
 
 
-class Core(Limits):
+class Core(Handover):
     """The state of one session, and the rules by which ticks change it."""
 
     def __init__(self, plan: Plan, effects: list[Effect] | None = None) -> None:
         super().__init__(plan, effects)
         self.inputs: dict[str, Any] = {}
         self.status = "pending"
+        self.running = False
         self.reason = ""
         self.message = ""
-        self.signals: dict[str, Any] = {}
-        self.spent = Usage()
+        self.signals = NO_SIGNALS
+        self.spent = NOTHING_SPENT
         """What all model calls so far took together."""
         self.calls = 0
-        self.own, self.own_calls = Usage(), 0
+        self.own, self.own_calls = NOTHING_SPENT, 0
         """The same without what another session spent whose past this one shares."""
         self._nodes = plan.nodes
         self._max_steps = plan.max_steps
@@ -68,7 +71,6 @@ class Core(Limits):
         """Seconds the session has spent waiting, paused, locked or without a process."""
         self.step_count = 0
         self.root: Frame | None = None
-        self.outputs = Outputs(plan)
         self.paused = False
         self.lock: ticks.Locked | None = None
 
@@ -77,16 +79,23 @@ class Core(Limits):
     def apply(self, tick: ticks.AnyTick) -> list[Command]:
         """Fold one tick in; the commands are what must be done because of it."""
         self.commands = []
-        running = self.status == "running"
-        if running and type(tick) is Finished:
-            self.last_at = tick.at
-            usage = tick.usage
-            if usage:
-                self._spend(tick.step, usage)
-            self._finish(tick)
-        else:
-            self._apply_rare(tick, running=running)
-        if self.status != "running" or self.questions or self.paused or self.lock:
+        running = self.running
+        if running and isinstance(tick, Finished):
+            if tick.usage:
+                self._spend(tick.step, tick.usage)
+            self.finish(
+                self.steps[tick.step],
+                tick,
+                tick.at,
+                tick.messages,
+                tick.fired,
+                tick.altered,
+                tick.state,
+                tick.verdict,
+            )
+            return self.commands
+        self._apply_rare(tick, running=running)
+        if not self.running or self.questions or self.paused or self.lock:
             self._update_status()
         return self.commands
 
@@ -101,7 +110,9 @@ class Core(Limits):
             case ticks.Started():
                 self._begin_session(tick)
             case ticks.Finished():
-                self._finish(tick)
+                step, messages, private = self.steps[tick.step], tick.messages, tick.state
+                fired, altered, verdict = tick.fired, tick.altered, tick.verdict
+                self._finish(step, tick, messages, fired, altered, private, verdict)
             case ticks.Failed():
                 self._fail_step(tick)
             case ticks.Judged():
@@ -135,7 +146,7 @@ class Core(Limits):
     def _control(self, tick: ticks.Control) -> None:
         match tick:
             case ticks.Signalled():
-                self.signals[tick.name] = tick.data
+                self.signals = {**self.signals, tick.name: tick.data}
             case ticks.Paused():
                 self.paused = True
             case ticks.Resumed():
@@ -148,7 +159,7 @@ class Core(Limits):
                 reason = CANCELLED if self.lock is None else BREAKER_TRIPPED
                 self._end("cancelled", "stopped", f"stopped by {tick.by or 'the user'}", reason)
             case ticks.Forked():
-                self.own, self.own_calls = Usage(), 0
+                self.own, self.own_calls = NOTHING_SPENT, 0
                 self._unlock()
             case ticks.Noted():
                 pass
@@ -234,13 +245,13 @@ class Core(Limits):
         frame = self._frame(scope, owner.frame if owner else None, owner)
         frame.begin_round()
         for start in scope.starts:
-            inbox = self.contexts[start].transcript.inbox
+            transcript = self.contexts.of(start)
             for index, message in enumerate(messages):
-                inbox.append((frame.prefix, 0, 0, -1, index, message, None))
+                transcript.put((frame.prefix, 0, 0, -1, index, message, None))
             item = scope.item_of[start]
             group = scope.items[item]
             if isinstance(group, Group):
-                frame.hits[item] = {start: set(range(-group.quorum[start], 0))}
+                frame.own_hits()[item] = {start: set(range(-group.quorum[start], 0))}
             frame.fired[item] = scope.quorum[item]
         ready = [item for item, waits in enumerate(scope.waits) if waits == 0]
         self._settle_all([(frame, item) for item in ready if not self._begin(frame, item)])
@@ -306,6 +317,7 @@ class Core(Limits):
             return
         self.status = status
         self.reason = reason
+        self.running = status == "running"
         self.ended = status in ENDED
         self._mark(StatusChanged(status, reason))
 
@@ -330,12 +342,13 @@ class Core(Limits):
         scope = frame.scope
         level = scope.levels[item] if visit == 1 else scope.last_level + 1
         plan_node = self._nodes[node]
-        state = self.contexts[node]
+        transcript = self.contexts.of(node)
         if given is None:
-            seen, new = state.transcript.take(number)
+            seen, new = transcript.take(number)
         else:
             seen = new = given
-        step = Step(number, plan_node, frame, item, level, frame.round, visit, state, seen, new)
+        around = frame.round
+        step = Step(number, plan_node, frame, item, level, around, visit, transcript, seen, new)
         self.steps[number] = step
         if self.effects is not None:
             self.effects.append(StepStarted(step, step.address))
@@ -344,54 +357,49 @@ class Core(Limits):
         else:
             self._enter_graph(plan_node.inner, step, step.inputs)
 
-    def _finish(self, tick: ticks.Finished) -> None:
-        number, messages, private, verdict = tick.step, tick.messages, tick.state, tick.verdict
-        step = self.steps[number]
-        del self.steps[number]
-        state = step.state
+    def finish(
+        self,
+        step: Step,
+        tick: Finished,
+        now: float,
+        messages: tuple[Message, ...],
+        fired: tuple[int, ...],
+        altered: Altered,
+        private: Any,
+        verdict: Verdict | None,
+    ) -> None:
+        """Fold in the end of a step of a session that runs, with what the tick says at hand.
+
+        What must be done because of it is added to `commands`.
+        """
+        self.last_at = now
+        self._finish(step, tick, messages, fired, altered, private, verdict)
+        if not self.running or self.questions:
+            self._update_status()
+
+    def _finish(
+        self,
+        step: Step,
+        tick: Finished,
+        messages: tuple[Message, ...],
+        fired: tuple[int, ...],
+        altered: Altered,
+        private: Any,
+        verdict: Verdict | None,
+    ) -> None:
+        del self.steps[step.number]
+        transcript = step.transcript
         if private is not UNCHANGED:
-            state.private = private
-        if state.transcript.remembers:
-            state.transcript.retain(step.inputs, messages, number)
+            transcript.private = private
+        if transcript.remembers:
+            transcript.retain(step.inputs, messages, step.number)
         if self.effects is not None:
             self.effects.append(StepTicked(step, tick, step.address))
         if verdict is not None:
             self._take_verdict(step, verdict)
         if messages and step.frame.scope.gauges:
             step.frame.hear_step(step, messages)
-        self._pass_on(step, messages, tick.fired, tick.altered)
-
-    def _pass_on(
-        self, step: Step, messages: tuple[Message, ...], fired: tuple[int, ...], altered: Altered
-    ) -> None:
-        """What a step produced goes where it belongs, and what follows begins."""
-        frame, item, outputs = step.frame, step.item, self.outputs
-        if not fired or outputs.stuck or step.node.index in outputs.ends:
-            outputs.note(step.node, frame, messages, fired=bool(fired))
-        tracked = frame.scope.tracked[item]
-        if tracked:
-            frame.track(tracked, (frame.prefix, step.round, step.level, messages))
-        link = frame.links[item]
-        if link is not None and fired and not (altered or frame.leaving or self.cuts):
-            self._hand_on(step, link, messages)
-            return
-        if fired or altered:
-            self._send(step, messages, fired, altered)
-        self._after(step)
-
-    def _take_verdict(self, step: Step, verdict: Verdict) -> None:
-        if verdict.own:
-            self.endings.note_node(step.node.index, verdict)
-        else:
-            step.frame.take_verdict(verdict, step.level, step.item)
-
-    def _after(self, step: Step) -> None:
-        frame = step.frame
-        frame.busy -= 1
-        if frame.leaving:
-            self._settle_all([self._leave(frame, Ruling(EXIT_EDGE))])
-        else:
-            self._settle_all([(frame, step.item)])
+        self._pass_on(step, messages, fired, altered)
 
     def _fail_step(self, tick: ticks.Failed) -> None:
         step = self.steps.pop(tick.step)
@@ -400,14 +408,14 @@ class Core(Limits):
         if step.node.spec.on_error == "fail":
             self._end("failed", "step_failed", f"{step.address}: {tick.error}", FAILED)
             return
-        step.state.transcript.retain(step.inputs, (), step.number)
+        step.transcript.retain(step.inputs, (), step.number)
         self._after(step)
 
     def _suspend(self, tick: ticks.Suspended) -> None:
         step = self.steps[tick.step]
         step.answer = None
         if tick.state is not UNCHANGED:
-            step.state.private = tick.state
+            step.transcript.private = tick.state
         self.questions[tick.step] = tick.question
         self._mark(StepTicked(step, tick, step.address))
 
@@ -424,7 +432,7 @@ class Core(Limits):
     def _drop(self, number: int) -> None:
         """A step ends without an output."""
         step = self.steps.pop(number)
-        step.state.transcript.retain(step.inputs, (), step.number)
+        step.transcript.retain(step.inputs, (), step.number)
         self._after(step)
 
     def _keep_part(self, tick: ticks.Substepped) -> None:
@@ -433,51 +441,6 @@ class Core(Limits):
             step.parts = {}
         step.parts[tick.name] = tick.value
         self._mark(StepTicked(step, tick, step.address))
-
-    # Deliveries
-
-    def _hand_on(self, step: Step, link: Link, messages: tuple[Message, ...]) -> None:
-        """What `_send` and `_after` come to where the step's item leads straight to the next."""
-        edge, item, node = link
-        frame, waits = step.frame, step.frame.waits
-        transcript = self.contexts[node].transcript
-        given = messages if transcript.lets_through(messages) else None
-        if given is None:
-            for number, message in enumerate(messages):
-                sent = (frame.prefix, step.round, step.level, edge, number, message, None)
-                transcript.inbox.append(sent)
-        frame.open -= 1
-        waits[step.item], waits[item] = SETTLED, 0
-        frame.fired[item] = 1
-        self._start(frame, item, node, given=given)
-
-    def _send(
-        self, step: Step, messages: tuple[Message, ...], fired: tuple[int, ...], altered: Altered
-    ) -> None:
-        frame = step.frame
-        wires = frame.scope.wires[step.item]
-        for edge, changed in altered.items():
-            if edge not in fired and wires[edge].touches:
-                self._deliver(step, wires[edge], changed)
-        for edge in fired:
-            wire = wires[edge]
-            if frame.leaving and wire.trigger and not wire.hops:
-                continue
-            if wire.touches:
-                self._deliver(step, wire, altered.get(edge) or messages)
-            if not wire.near:
-                if wire.trigger:
-                    frame.pull(wire)
-            elif wire.item == HEAD:
-                frame.retriggered = True
-            else:
-                frame.fired[wire.item] += 1
-
-    def _deliver(self, step: Step, wire: Wire, messages: Sequence[Message | None]) -> None:
-        prefix, inbox = step.frame.prefix, self.contexts[wire.target].transcript.inbox
-        for number, message in enumerate(messages):
-            sent = message if wire.carry else None
-            inbox.append((prefix, step.round, step.level, wire.edge, number, sent, wire.marked))
 
 
 def summed(usage: Iterable[Usage]) -> Usage:

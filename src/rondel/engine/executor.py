@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
 
 from msgspec.structs import force_setattr, replace
 
@@ -22,26 +22,26 @@ from rondel.engine.protocols import Emit, Lock, Nothing, Outcome, Suspend, Usage
 from rondel.engine.purse import OverBudget
 from rondel.engine.shell import Halted, Shell
 from rondel.engine.step import Step
+from rondel.engine.ticks import Altered, Finished
 from rondel.engine.wrapping import describe
 from rondel.errors import StepFailed, StepTimeout
 
 FOREIGN: Final = (Exception, asyncio.CancelledError, OverBudget, BaseExceptionGroup)
 """What a node may raise: it is the node's own, not the engine's."""
 
+FINISHED: Final = Finished
+MESSAGE: Final = Message
+SIGN: Final = force_setattr
+"""Known to compiled code without a look for their names."""
+
 NO_USAGE: Final[list[Usage]] = []
 NO_ERRORS: Final[list[str]] = []
 """Shared by all ticks that have none; no tick is ever changed."""
 
 
-class Pending:
-    """A step that waits: `call` is what its node has not done yet."""
-
-    __slots__ = ("call", "ctx", "step")
-
-    def __init__(self, step: Step, ctx: StepContext, call: Awaitable[Outcome | Lock]) -> None:
-        self.step = step
-        self.ctx = ctx
-        self.call = call
+Ended = tuple[Finished, float, tuple[Message, ...], tuple[int, ...], Altered]
+"""The end of a step: its tick, and of that the time, the messages, the edges that fired and what
+they altered, so that whoever has it at hand need not read it again."""
 
 
 class Executor:
@@ -56,46 +56,60 @@ class Executor:
 
     def is_immediate(self, command: Command) -> bool:
         """Whether it can be done in place, as far as one can know before."""
-        return type(command) is not Step or self._nodes[command.node.index].now is not None
+        return type(command) is not Step or not self._nodes[command.node.index].waits
 
-    def perform(self, command: Command, shell: Shell, now: float) -> ticks.AnyTick | Pending:
+    def perform(self, command: Command, shell: Shell, now: float) -> ticks.AnyTick | StepContext:
         """Do what the core asks for; the tick says what came of it, if that is known at once."""
         if not isinstance(command, Step):
-            return self._decide(command, shell)
+            return self.decide(command, shell)
         ctx = StepContext(command, shell, now)
-        bound = self._nodes[command.node.index]
         try:
-            if bound.now is None:
-                return Pending(command, ctx, bound.call(ctx))  # type: ignore[misc]
-            outcome = bound.now(ctx)
-            if type(outcome) is not Emit and inspect.isawaitable(outcome):
-                return Pending(command, ctx, outcome)
-            return self.conclude(command, ctx, outcome)
+            outcome = self.begin(ctx)
+            return ctx if isinstance(outcome, StepContext) else self.conclude(ctx, outcome)
         except FOREIGN as error:
-            return self.explain(command, ctx, error)
+            return self.explain(ctx, error)
 
-    def _decide(self, command: Route | Judge | Leave, shell: Shell) -> ticks.AnyTick:
+    def begin(self, ctx: StepContext) -> Outcome | Lock | StepContext:
+        """Call a step's node; its context comes back if the node waits, for `ctx.call`."""
+        bound = self._nodes[ctx.step.node.index]
+        outcome = bound.begin(ctx)  # type: ignore[misc]
+        if type(outcome) is Emit:
+            return outcome
+        if bound.waits or inspect.isawaitable(outcome):
+            ctx.call = outcome
+            return ctx
+        return outcome  # type: ignore[no-any-return]
+
+    def finish(self, ctx: StepContext, result: Any) -> Outcome | Lock:
+        """The outcome of a step whose node waited for this."""
+        finish = self._nodes[ctx.step.node.index].finish
+        return result if finish is None else finish(result, ctx)
+
+    def decide(self, command: Route | Judge | Leave, shell: Shell) -> ticks.AnyTick:
+        """Do what is no step."""
         if isinstance(command, Route):
             return self._route(command, shell)
         if isinstance(command, Judge):
             return self._judge(command)
         return self._leave(command)
 
-    def conclude(self, step: Step, ctx: StepContext, outcome: Outcome | Lock) -> ticks.AnyTick:
+    def conclude(self, ctx: StepContext, outcome: Outcome | Lock) -> ticks.AnyTick:
         """The tick of a step whose node has come to this."""
         if type(outcome) is Emit:
-            return self._emitted(step, ctx, outcome)
-        return self._other_outcome(step, ctx, outcome)
+            return self.end(ctx, outcome)[0]
+        return self._other_outcome(ctx.step, ctx, outcome)
 
-    def explain(self, step: Step, ctx: StepContext, error: BaseException) -> ticks.AnyTick:
+    def explain(self, ctx: StepContext, error: BaseException) -> ticks.AnyTick:
         """The tick of a step whose node raised this, or an edge of it."""
         if isinstance(error, OverBudget):
-            return self._refused(step, ctx, error)
+            return self._refused(ctx.step, ctx, error)
         if isinstance(error, BaseExceptionGroup):
-            return self._several(step, ctx, error)
-        return self._failed(step, ctx, error)
+            return self._several(ctx.step, ctx, error)
+        return self._failed(ctx.step, ctx, error)
 
-    def _emitted(self, step: Step, ctx: StepContext, outcome: Emit) -> ticks.Finished:
+    def end(self, ctx: StepContext, outcome: Emit) -> Ended:
+        """The end of a step that emitted something."""
+        step = ctx.step
         bound = self._nodes[step.node.index]
         messages = _signed(step, bound.source, outcome.messages)
         if bound.plain and messages:
@@ -103,7 +117,7 @@ class Executor:
         else:
             fired, altered = bound.route(step, outcome, messages)
         now = self._clock()
-        return ticks.Finished(
+        tick = FINISHED(
             now,
             step.number,
             messages,
@@ -116,6 +130,7 @@ class Executor:
             int((now - ctx.now) * 1e6 + 0.5) / 1e6,  # `round` takes ten times as long
             ctx.retried or NO_ERRORS,
         )
+        return tick, now, messages, fired, altered
 
     def _other_outcome(
         self, step: Step, ctx: StepContext, outcome: Outcome | Lock
@@ -123,7 +138,7 @@ class Executor:
         now = self._clock()
         match outcome:
             case Emit():
-                return self._emitted(step, ctx, outcome)
+                return self.end(ctx, outcome)[0]
             case Nothing():
                 return ticks.Finished(
                     now,
@@ -178,7 +193,7 @@ class Executor:
         step = command.step
         ctx = StepContext(step, shell, self._clock())
         try:
-            return self._emitted(step, ctx, Emit(command.messages))
+            return self.end(ctx, Emit(command.messages))[0]
         except Exception as error:
             return self._failed(step, ctx, error)
 
@@ -211,14 +226,15 @@ class Executor:
 
 def _signed(step: Step, source: str, emitted: Sequence[Message]) -> tuple[Message, ...]:
     """What a step emitted, with its node as the source."""
-    messages = tuple(emitted)
+    messages = emitted if type(emitted) is tuple else tuple(emitted)
     foreign = False
     for message in messages:
-        if type(message) is not Message and not isinstance(message, Message):
+        if type(message) is not MESSAGE and not isinstance(message, Message):
             raise _no_message(step, message)
-        if not message.source:
-            force_setattr(message, "source", source)  # it is fresh
-        elif message.source != source:
+        signed = message.source
+        if not signed:
+            SIGN(message, "source", source)  # it is fresh
+        elif signed != source:
             foreign = True
     return tuple([replace(message, source=source) for message in messages]) if foreign else messages
 

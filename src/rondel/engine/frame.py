@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rondel.engine.checkpoint import Emission
 from rondel.engine.message import Message, merged_data
-from rondel.engine.progress import Progress
+from rondel.engine.progress import NO_EMISSIONS, Progress
 from rondel.engine.protocols import Verdict
 from rondel.engine.ruling import Ruling
 from rondel.graph.links import links_in
@@ -22,6 +22,14 @@ Place = tuple[int, int]
 """Level and item: the logical order of what happens in one round."""
 
 NOWHERE: Final[Place] = (-1, -1)
+
+NO_OUTPUTS: Final[dict[int, Sequence[Message]]] = {}
+NO_HITS: Final[dict[int, dict[int, set[int]]]] = {}
+NOT_A_WORD: Final[list[tuple[Place, dict[str, Any], str]]] = []
+NO_ITEMS: Final[list[int]] = []
+NO_VALUES: Final[list[float | None]] = []
+NO_PLACES: Final[list[Place]] = []
+"""What every entry or round begins with, shared by all and never changed: few need their own."""
 
 
 class Frame:
@@ -95,8 +103,12 @@ class Frame:
         """What it sends out then, while the edges' processes are at work on it."""
         self.judging = False
         """Whether the round is over and its judgement is awaited."""
-        self.outputs: dict[int, Sequence[Message]] = {}
+        self.outputs = NO_OUTPUTS
         """The last output of each of the graph's end nodes."""
+        gauges = len(scope.gauges)
+        self.values: list[float | None] = [None] * gauges if gauges else NO_VALUES
+        """By gauge, what was measured in this round."""
+        self.places: list[Place] = [NOWHERE] * gauges if gauges else NO_PLACES
         self.around = ""
         """The address of what the scope is in."""
         self._path, self._path_round = "", -1
@@ -116,18 +128,18 @@ class Frame:
         self.open = len(self.waits)
         self.busy = 0
         """How many items are under way."""
-        self.hits: dict[int, dict[int, set[int]]] = {}
+        self.hits: dict[int, dict[int, set[int]]] = NO_HITS
         """By item and node, the edges out of inner loops or into them that fired."""
         self.exited = False
         self.retriggered = False
-        self.emitted: dict[int, Emission] = {}
+        self.emitted: dict[int, Emission] = NO_EMISSIONS
         self.verdict: Verdict | None = None
         self.verdict_place = NOWHERE
         self.goal_place = NOWHERE
-        self.values: list[float | None] = [None] * len(scope.gauges)
-        """By gauge, what was measured in this round."""
-        self.places: list[Place] = [NOWHERE] * len(scope.gauges)
-        self.said: list[tuple[Place, dict[str, Any], str]] = []
+        for index in range(len(self.values)):
+            if self.values[index] is not None:
+                self.values[index], self.places[index] = None, NOWHERE
+        self.said: list[tuple[Place, dict[str, Any], str]] = NOT_A_WORD
         """For loops that listen: data and text of all that was said in this round."""
         self.cut = False
         """Whether a budget ran out in this round."""
@@ -136,7 +148,7 @@ class Frame:
         self.nudged = False
         """Whether the next round is told to try something else."""
         self.level = 0
-        self.held: list[int] = []
+        self.held: list[int] = NO_ITEMS
 
     @property
     def value(self) -> float | None:
@@ -155,15 +167,22 @@ class Frame:
     def measure(self, step: Step, message: Message) -> None:
         """A step said something; of several that have a value, the logically last one counts."""
         place = (step.level, step.item)
-        for index, gauge in enumerate(self.scope.gauges):
-            if gauge.node in (None, step.node.index) and place >= self.places[index]:
-                value = value_of(message.data, message.text, gauge.path)
+        data, content = message.data, message.content
+        text = content if isinstance(content, str) else message.text
+        for index, (path, node) in enumerate(self.scope.gauges):
+            if (node is None or node == step.node.index) and place >= self.places[index]:
+                value = value_of(data, text, path)
                 if value is not None:
                     self.values[index], self.places[index] = value, place
 
     def listen(self, messages: Sequence[Message], place: Place) -> None:
         """Keep what a step said for the judgement of the round."""
-        self.said.append((place, merged_data(messages), messages[-1].text))
+        self._keep(place, merged_data(messages), messages[-1].text)
+
+    def _keep(self, place: Place, data: dict[str, Any], text: str) -> None:
+        if self.said is NOT_A_WORD:
+            self.said = []
+        self.said.append((place, data, text))
 
     def hear(self) -> tuple[dict[str, Any], str]:
         """All that was said in this round, in logical order: the data merged, the last text."""
@@ -181,7 +200,8 @@ class Frame:
             if inner.values[found] is not None and place >= self.places[index]:
                 self.values[index], self.places[index] = inner.values[found], place
         if self.scope.listens and inner.said:
-            self.said.append((place, *inner.hear()))
+            data, text = inner.hear()
+            self._keep(place, data, text)
 
     @property
     def address(self) -> str:
@@ -225,10 +245,28 @@ class Frame:
         if item == HEAD:
             self.retriggered = True
             return
-        hits = self.hits.setdefault(item, {}).setdefault(target, set())
+        hits = self.own_hits().setdefault(item, {}).setdefault(target, set())
         if edge not in hits:
             hits.add(edge)
             self.fired[item] += 1
+
+    def own_outputs(self) -> dict[int, Sequence[Message]]:
+        """The outputs of the graph's end nodes, to be added to."""
+        if self.outputs is NO_OUTPUTS:
+            self.outputs = {}
+        return self.outputs
+
+    def own_hits(self) -> dict[int, dict[int, set[int]]]:
+        """The round's own hits, to be added to."""
+        if self.hits is NO_HITS:
+            self.hits = {}
+        return self.hits
+
+    def hold(self, item: int) -> None:
+        """The item is ready, but its level is not."""
+        if self.held is NO_ITEMS:
+            self.held = []
+        self.held.append(item)
 
     def take_verdict(self, verdict: Verdict, level: int, item: int) -> None:
         """A step judged the loop; of several in a round, the logically last one counts."""
@@ -244,5 +282,7 @@ class Frame:
             frame = self
             for _ in range(wire.hops):
                 if wire.edge in frame.scope.ways:
+                    if frame.emitted is NO_EMISSIONS:
+                        frame.emitted = {}
                     frame.emitted[wire.edge] = emission
                 frame = frame.parent  # type: ignore[assignment]

@@ -58,8 +58,8 @@ class Loops(Schedule):
 
     def _next_round(self, frame: Frame) -> None:
         frame.begin_round()
-        if frame.scope.contract.carry is not None:
-            self._forget_old_rounds(frame, frame.scope.contract.carry)
+        if frame.scope.carry is not None:
+            self._forget_old_rounds(frame, frame.scope.carry)
         if self.effects is not None:
             self.effects.append(RoundStarted(frame, frame.round, frame.address))
         head = frame.scope.head
@@ -68,17 +68,15 @@ class Loops(Schedule):
         self._start(frame, frame.scope.item_of[head], head)
 
     def _forget_old_rounds(self, frame: Frame, carry: int) -> None:
-        begun = frame.progress.begun
-        begun.append(self.step_count)
+        begun = frame.progress.begun = [*frame.progress.begun, self.step_count][-carry - 1 :]
         if len(begun) > 1:
-            del begun[: -carry - 1]
             self.contexts.age(frame.scope.nodes, begun[0] + 1)
 
     def _end_round(self, frame: Frame) -> Settled | None:
         if frame.scope.head is None:
             self._leave_graph(frame)
             return None
-        if frame.scope.contract.until is not None and not self._is_cut(frame):
+        if frame.scope.judges and not self._is_cut(frame):
             frame.judging = True
             self.commands.append(Judge(frame, *frame.hear()))
             return None
@@ -86,23 +84,26 @@ class Loops(Schedule):
 
     def _decide(self, frame: Frame, *, held: bool) -> Settled | None:
         """The one point where a loop decides whether it goes on."""
-        contract, progress, value = frame.scope.contract, frame.progress, frame.value
+        scope, progress, value = frame.scope, frame.progress, frame.value
         frame.judging = False
-        goal = by_goal(contract, value, held)
+        goal: Ruling | None = None
+        if held or scope.target is not None:
+            goal = by_goal(scope.contract, value, held)
         progress.met = goal is not None
         cut = bool(self.cuts) and self._is_cut(frame)
-        best, delta = progress.best_value, progress.delta(value)
+        best = progress.best_value
+        delta = None if self.effects is None else progress.delta(value)
         self._close_round(frame, value, cut=cut)
         if self.effects is not None:
             self.effects.append(RoundEnded(frame, frame.round, frame.address, value, delta))
-        ruling = None
-        if cut or contract.budget.bounds:
-            ruling = by_budget(contract.budget, progress, self.active, cut=cut)
+        ruling: Ruling | None = None
+        if cut or scope.has_budget:
+            ruling = by_budget(scope.contract.budget, progress, self.active, cut=cut)
         if ruling is None and frame.exited:
             return self._leave_by_edge(frame)
         if ruling is None:
             ruling = goal
-        if ruling is None and value is not None:
+        if ruling is None and value is not None and scope.heeds_setbacks:
             ruling = self._setback(frame, value, best)
         if ruling is None and frame.round >= progress.allowance:
             ruling = Ruling(MAX_ROUNDS, float(frame.round), float(progress.allowance))
@@ -113,12 +114,16 @@ class Loops(Schedule):
         if cut:
             progress.last_emitted = {**progress.last_emitted, **frame.emitted}
             return
-        regression = frame.scope.contract.regression
-        returns = regression is not None and regression.action == "rollback"
-        if returns and progress.is_best(value):
+        if frame.scope.heeds_setbacks and progress.is_best(value):
+            self._mark_best(frame)
+        progress.close_round(frame.round, value, frame.emitted)
+
+    def _mark_best(self, frame: Frame) -> None:
+        """Remember where the best round so far ended, if a later one may start from there."""
+        regression, progress = frame.scope.contract.regression, frame.progress
+        if regression is not None and regression.action == "rollback":
             nodes = self.contexts.remember(frame.scope.nodes)
             progress.checkpoint = Checkpoint(nodes, list(progress.begun))
-        progress.close_round(frame.round, value, frame.emitted)
 
     def _setback(self, frame: Frame, value: float, best: float | None) -> Ruling | None:
         """Look for a round that is worse or no better, tell of it, and say if the loop ends."""
@@ -170,8 +175,8 @@ class Loops(Schedule):
             text = text.replace("gained less than 0", "gained nothing")
         message = Message(text, role="user", source=LOOP)
         level = frame.scope.last_level + 2
-        inbox = self.contexts[head].transcript.inbox
-        inbox.append((frame.prefix, frame.round, level, -1, 0, message, None))
+        sent = (frame.prefix, frame.round, level, -1, 0, message, None)
+        self.contexts.of(head).put(sent)
 
     # Ends
 
@@ -226,12 +231,12 @@ class Loops(Schedule):
         for index, (prefix, of_round, level, emitted) in ways.items():
             edge = self.plan.edges[index]
             messages: Sequence[Message | None] = altered.get(index) or emitted
-            inbox = self.contexts[edge.target].transcript.inbox
+            transcript = self.contexts.of(edge.target)
             for number, message in enumerate(messages):
                 if edge.touches:
                     carried = message if edge.carry else None
                     marked = edge if edge.marks else None
-                    inbox.append((prefix, of_round, level, index, number, carried, marked))
+                    transcript.put((prefix, of_round, level, index, number, carried, marked))
             if not emitted or any(message is not None for message in messages):
                 frame.pull_out(index, edge.target)
 

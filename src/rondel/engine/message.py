@@ -3,9 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import msgspec
+
+
+class NoData(dict[str, Any]):
+    """The data of a message that has none: one empty object, shared by all, never changed."""
+
+    __slots__ = ()
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise TypeError("a message is never changed; make it with its data: Message(text, data)")
+
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
+
+
+NO_DATA = NoData()
 
 
 class Part(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -28,7 +43,7 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """
 
     content: str | list[Part] = ""
-    data: dict[str, Any] = {}
+    data: dict[str, Any] = NO_DATA
     role: str = "assistant"
     source: str = ""
     kept: bool = False

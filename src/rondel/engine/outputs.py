@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from rondel.engine.frame import Frame
 from rondel.engine.message import Message
 from rondel.graph.plan import Plan, PlanNode
+
+NOBODY: Final[dict[int, None]] = {}
+"""What every session begins with, shared by all and never changed."""
 
 
 class Outputs:
@@ -17,7 +21,7 @@ class Outputs:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self.ends = plan.ends
-        self.stuck: dict[int, None] = {}
+        self.stuck = NOBODY
         """Nodes whose newest messages no edge took."""
 
     def note(
@@ -28,8 +32,10 @@ class Outputs:
         It changes nothing where edges fired, no node is stuck, and the node is no end.
         """
         if messages and node.index in self.ends:
-            frame.graph_frame().outputs[node.index] = messages
+            frame.graph_frame().own_outputs()[node.index] = messages
         if messages and not fired and node.out:
+            if self.stuck is NOBODY:
+                self.stuck = {}
             self.stuck[node.index] = None
         elif self.stuck:
             self.stuck.pop(node.index, None)

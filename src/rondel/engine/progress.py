@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from rondel.engine.checkpoint import Checkpoint, Emission
 from rondel.graph.spec import Patience
+
+NO_EMISSIONS: Final[dict[int, Emission]] = {}
+NOTHING_BEGUN: Final[list[int]] = []
+"""What every entry begins with, shared by all and never changed."""
 
 
 class Progress:
@@ -46,10 +52,10 @@ class Progress:
         """Rounds since the last gain."""
         self.met = False
         """Whether the round just over reached the contract's goal."""
-        self.last_emitted: dict[int, Emission] = {}
-        self.best_emitted: dict[int, Emission] = {}
+        self.last_emitted = NO_EMISSIONS
+        self.best_emitted = NO_EMISSIONS
         self.checkpoint: Checkpoint | None = None
-        self.begun: list[int] = []
+        self.begun = NOTHING_BEGUN
         """How many steps the session had had when each round began."""
 
     def is_best(self, value: float | None) -> bool:

@@ -13,6 +13,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
+from rondel.engine.emit import UNCHANGED as UNCHANGED
+from rondel.engine.emit import Emit as Emit
 from rondel.engine.message import Message
 from rondel.graph.plan import PlanNode
 
@@ -56,19 +58,6 @@ class Question(msgspec.Struct, frozen=True, omit_defaults=True):
     actions: list[str] = []
     deadline: float | None = None
     otherwise: Any = None
-
-
-UNCHANGED = msgspec.UNSET
-"""The default of an outcome's `state`: the node's private state stays as it is."""
-
-
-class Emit(msgspec.Struct, frozen=True):
-    """The step produced messages; they go along the edges that hold for them."""
-
-    messages: Sequence[Message]
-    state: Any = UNCHANGED
-    verdict: Verdict | None = None
-    report: dict[str, Any] | None = None
 
 
 class Nothing(msgspec.Struct, frozen=True):
@@ -222,6 +211,19 @@ class Immediate(Protocol):
     """
 
     def process_now(self, ctx: Context) -> Outcome | Awaitable[Outcome]: ...
+
+
+@runtime_checkable
+class Deferred(Protocol):
+    """A processor that leaves the waiting to the engine: one coroutine less in every step."""
+
+    def begin(self, ctx: Context) -> Awaitable[Any]:
+        """What is to be awaited."""
+        ...
+
+    def finish(self, result: Any, ctx: Context) -> Outcome:
+        """What that came to."""
+        ...
 
 
 class Exit(Protocol):

@@ -16,22 +16,23 @@ from typing import Any
 
 from rondel.engine import ticks
 from rondel.engine.binding import Binding
+from rondel.engine.context import StepContext
 from rondel.engine.core import Core
 from rondel.engine.effects import Command
-from rondel.engine.executor import FOREIGN, Executor, Pending
+from rondel.engine.executor import FOREIGN, Executor
 from rondel.engine.guard import Guard
 from rondel.engine.host import Host
 from rondel.engine.protocols import Lock, Note, Usage
 from rondel.engine.purse import Purse
 from rondel.engine.shell import Halted, Shell
 from rondel.engine.step import Step
-from rondel.engine.stepper import Append, Bell, Entry, Stepper
+from rondel.engine.stepper import Append, Bell, Entry, Pause, Stepper
 
 
 class Runner(Shell):
     """Drives one session from tick to tick; whoever keeps the session says what that means."""
 
-    __slots__ = ("_driver", "_error", "_guard", "_host", "_in_place", "_under_way", "stepper")
+    __slots__ = ("_driver", "_error", "_guard", "_host", "_under_way", "stepper")
 
     def __init__(
         self,
@@ -46,14 +47,13 @@ class Runner(Shell):
         super().__init__(session, core)
         if binding.executor is None:
             binding.executor = Executor(binding, host.now)
-        self.stepper = Stepper(core, binding.executor, host, guard, append, bell)
+        self.stepper = Stepper(core, binding.executor, host.now, guard, append, bell)
         self._host = host
         self._guard = guard
         self._under_way: list[Command] = []
         self._driver: asyncio.Task[None] | None = None
         self._error: BaseException | None = None
         """What ended the driver, if it did not end by itself."""
-        self._in_place = False
 
     # What the session's keeper does
 
@@ -89,7 +89,7 @@ class Runner(Shell):
         await self._journal(tick)
         if isinstance(tick, ticks.Unlocked) and self.driving:
             self._set_timer()
-        if self.core.ended and self._in_place and self._driver is not None:
+        if self.core.ended and self.stepper.in_place is not None and self._driver is not None:
             self._driver.cancel()
         self.drive()
         self._host.wake()
@@ -118,102 +118,110 @@ class Runner(Shell):
     # The driver loop
 
     async def _drive(self) -> None:
+        stepper = self.stepper
         try:
             if self._guard is not None and self._guard.due is not None:
                 await self._follow([self._guard.due])
-            while await self._advance():
-                pass
-        except (asyncio.CancelledError, KeyboardInterrupt, SystemExit):
-            raise
-        except BaseException as error:  # whoever keeps the session is told
-            self._error = error
+            while True:
+                pause = stepper.run(self)
+                while type(pause) is StepContext:  # it is the only step: awaited in place
+                    try:
+                        result = await pause.call  # type: ignore[misc]
+                    except BaseException as error:
+                        pause = await self._break_off(pause, error)
+                    else:
+                        pause = stepper.go_on(self, pause, result)
+                        if type(pause) is not StepContext:
+                            self._calm_down()
+                if not await self._attend(pause):
+                    break
+        except BaseException as error:
+            self._give_up(error)
         finally:
             self._host.clear_alarm(self)
             self._under_way.clear()
             if self._host.busy:
                 await self._host.cancel()
+            stepper.beside = 0
             self._driver = None
             self._idle()
 
-    async def _advance(self) -> bool:
-        core, stepper = self.core, self.stepper
-        if core.ended:
-            return False
-        if stepper.late:
-            await self._lock_up()
-        if stepper.ready and core.status == "running":
-            await self._run_ready()
-            return True
-        if self._host.busy:
-            await self._wait_any()
-            return True
-        return False
+    def _give_up(self, error: BaseException) -> None:
+        """Keep what ended the driver for those who keep the session, unless it was told to end."""
+        if isinstance(error, asyncio.CancelledError | KeyboardInterrupt | SystemExit):
+            raise error
+        self._error = error
 
-    async def _run_ready(self) -> None:
-        """Do what is ready and all that follows from it, until there is something to wait for."""
-        stepper, host = self.stepper, self._host
-        stepper.since = host.now()
-        while (pause := stepper.run(self)) is not None:
-            if isinstance(pause, Pending):
-                tick = await self._await_in_place(pause)
-                if tick is None:
-                    return
-                stepper.since = tick.at
-                entry = stepper.enter(self, tick, pause.step)
-                if entry is not None:
-                    await self._see_to(entry)
-                continue
-            if isinstance(pause, Entry):
-                await self._see_to(pause)
-            else:
-                await asyncio.sleep(0)
-            while host.has_news:
-                await self._wait_any()
-            stepper.since = host.now()
-
-    async def _await_in_place(self, pending: Pending) -> ticks.AnyTick | None:
-        """The tick; None if the session was ended or locked meanwhile."""
+    async def _break_off(self, ctx: StepContext, error: BaseException) -> Pause | None:
+        """A step that was awaited in place raised this; go on with what follows from it."""
         core, stepper = self.core, self.stepper
-        self._in_place = True
+        stepper.in_place = None
         try:
-            outcome = await pending.call
-            tick = stepper.executor.conclude(pending.step, pending.ctx, outcome)
-        except BaseException as error:
             excused = core.ended or stepper.late
-            found = None if excused and _is_cancelled(error) else self._explain(pending, error)
-            if found is None and not core.ended:
-                await self._put_back([pending.step])
-            return None if core.ended else found
+            tick = None if excused and _is_cancelled(error) else self._explain(ctx, error)
+            if tick is None and not core.ended:
+                await self._put_back([ctx.step])
         finally:
-            self._in_place = False
-            if stepper.late or core.ended:
-                asyncio.current_task().uncancel()  # type: ignore[union-attr]
-        return None if core.ended else tick
+            self._calm_down()
+        if tick is None or core.ended:
+            return None
+        return stepper.enter(self, tick, ctx.step) or stepper.run(self)
 
-    def _explain(self, pending: Pending, error: BaseException) -> ticks.AnyTick | None:
+    def _calm_down(self) -> None:
+        """What was cancelled is the step that was awaited in place, and not the driver."""
+        if self.stepper.late or self.core.ended:
+            asyncio.current_task().uncancel()  # type: ignore[union-attr]
+
+    async def _attend(self, pause: Pause | None) -> bool:
+        """Wait for what there is to wait for; False if there is nothing any more."""
+        host = self._host
+        if isinstance(pause, Entry):
+            await self._see_to(pause)
+        elif pause is not None:
+            await asyncio.sleep(0)
+        else:
+            return await self._wait()
+        while host.has_news:
+            await self._wait_any()
+        return True
+
+    async def _wait(self) -> bool:
+        """Nothing is ready: wait for what is under way beside; False if nothing is."""
+        if self.core.ended:
+            return False
+        if self.stepper.late:
+            await self._lock_up()
+        elif self._host.busy:
+            await self._wait_any()
+        else:
+            return False
+        return True
+
+    def _explain(self, ctx: StepContext, error: BaseException) -> ticks.AnyTick | None:
         """The tick of a step that raised this; None if it is put off; else it is not its error."""
         try:
             if isinstance(error, FOREIGN) and not _is_cancelled(error):
-                return self.stepper.executor.explain(pending.step, pending.ctx, error)
+                return self.stepper.executor.explain(ctx, error)
             raise error
         except Halted:
             return None
 
-    def start_beside(self, command: Command, pending: Pending | None) -> None:
+    def start_beside(self, command: Command, begun: StepContext | None) -> None:
         """Carry out a command beside others, or go on with it."""
         self._under_way.append(command)
-        self._host.start(command, partial(self._perform, command, pending))
+        self.stepper.beside += 1
+        self._host.start(command, partial(self._perform, command, begun))
 
     async def _perform(
-        self, command: Command, pending: Pending | None
+        self, command: Command, begun: StepContext | None
     ) -> tuple[ticks.AnyTick | None, Command]:
         executor = self.stepper.executor
-        now = self._host.now()
-        done = executor.perform(command, self, now) if pending is None else pending
-        if not isinstance(done, Pending):
+        done = executor.perform(command, self, self._host.now()) if begun is None else begun
+        if not isinstance(done, StepContext):
             return done, command
         try:
-            return executor.conclude(done.step, done.ctx, await done.call), command
+            result = await done.call  # type: ignore[misc]
+            return executor.conclude(done, executor.finish(done, result)), command
         except BaseException as error:
             return self._explain(done, error), command
 
@@ -222,6 +230,7 @@ class Runner(Shell):
         if outcome is None:
             return
         tick, command = outcome
+        self.stepper.beside -= 1
         self._under_way.remove(command)
         if self.core.ended:
             return
@@ -232,7 +241,7 @@ class Runner(Shell):
 
     async def _put_back(self, commands: list[Command]) -> None:
         """What was begun and not ended is to be done again; what it has spent is spent."""
-        self.stepper.ready.extend(commands)
+        self.stepper.ready.put_all(commands)
         for command in commands:
             if isinstance(command, Step):
                 await self._record_spending(command)
@@ -256,7 +265,7 @@ class Runner(Shell):
         if entry.durable is not None:
             await entry.durable
             self._told()  # those who watch read what is durable
-        self.stepper.ready.extend(entry.commands)
+        self.stepper.ready.put_all(entry.commands)
 
     # The guard
 
@@ -290,7 +299,7 @@ class Runner(Shell):
             self._set_timer()
             return
         self.stepper.late = True
-        if self._in_place and self._driver is not None:
+        if self.stepper.in_place is not None and self._driver is not None:
             self._driver.cancel()
         else:
             self._host.wake()
@@ -299,6 +308,7 @@ class Runner(Shell):
         """Time is up: what was under way is under way again when the lock is opened."""
         self.stepper.late = False
         await self._host.cancel()
+        self.stepper.beside = 0
         commands, self._under_way = self._under_way, []
         await self._put_back(commands)
         if self._guard is not None:

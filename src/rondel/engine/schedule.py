@@ -102,7 +102,7 @@ class Schedule(ABC):
         if frame.fired[item] < scope.quorum[item] or (self.cuts and self._is_cut(frame)):
             return self._skip(frame, item)
         if scope.exit_now and scope.levels[item] > frame.level:
-            frame.held.append(item)
+            frame.hold(item)
             return True
         what = scope.items[item]
         if not isinstance(what, int):

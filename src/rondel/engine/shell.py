@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rondel.engine.context import StepContext
 from rondel.engine.core import Core
@@ -14,9 +14,6 @@ from rondel.engine.protocols import Usage
 from rondel.engine.purse import Purse
 from rondel.engine.step import Step
 from rondel.engine.ticks import AnyTick
-
-if TYPE_CHECKING:
-    from rondel.engine.executor import Pending
 
 _part: ContextVar[list[Usage] | None] = ContextVar("_part", default=None)
 """What the sub-step that this code runs in has been charged so far."""
@@ -32,12 +29,11 @@ class Halted(BaseException):
 class Shell(ABC):
     """The side of a session's runner that its steps see, and what is done with their ticks."""
 
-    __slots__ = ("core", "session", "signals")
+    __slots__ = ("core", "session")
 
     def __init__(self, session: str, core: Core) -> None:
         self.session = session
         self.core = core
-        self.signals: Mapping[str, Any] = core.signals
 
     @abstractmethod
     def live(self, step: Step, event: str, data: dict[str, Any], /) -> None:
@@ -52,7 +48,7 @@ class Shell(ABC):
         """A tick was folded in that changed the status, or it is time for a look."""
 
     @abstractmethod
-    def start_beside(self, command: Command, pending: Pending | None) -> None:
+    def start_beside(self, command: Command, begun: StepContext | None) -> None:
         """Carry out a command beside others, or go on with it."""
 
     @abstractmethod
@@ -60,6 +56,11 @@ class Shell(ABC):
         self, step: Step, name: str, value: Any, usage: list[Usage], event: str
     ) -> None:
         """Journal a sub-step."""
+
+    @property
+    def signals(self) -> Mapping[str, Any]:
+        """What somebody outside told the session so far."""
+        return self.core.signals
 
     @property
     def inputs(self) -> Mapping[str, Any]:

@@ -14,7 +14,6 @@ import msgspec
 from rondel.engine import ticks
 from rondel.engine.aging import AgingTranscript
 from rondel.engine.checkpoint import Checkpoint, Emission, Remembered
-from rondel.engine.contexts import NodeState
 from rondel.engine.core import ENDED, Core
 from rondel.engine.endings import LoopEnd
 from rondel.engine.frame import Frame
@@ -23,7 +22,7 @@ from rondel.engine.progress import Progress
 from rondel.engine.protocols import Question, Usage, Verdict
 from rondel.engine.ruling import Ruling
 from rondel.engine.step import Step
-from rondel.engine.transcript import EVERYTHING, Delivery, View
+from rondel.engine.transcript import EVERYTHING, Delivery, Transcript, View
 from rondel.graph.plan import Group, Plan, PlanEdge, Scope
 
 FORMAT = 2
@@ -173,7 +172,7 @@ def dump(core: Core, guard: Any = None) -> bytes:
             frames=[_dump_frame(frame) for frame in core.frames.values()],
             steps=[_dump_step(step) for step in core.steps.values()],
             questions=list(core.questions.items()),
-            nodes=[_dump_node(number, state) for number, state in core.contexts.items()],
+            nodes=[_dump_node(number, found) for number, found in core.contexts.items()],
             loops=core.endings.last,
             bounded=list(core.endings.by_loop.items()),
             stuck=list(core.outputs.stuck),
@@ -235,7 +234,7 @@ def _dump_remembered(number: int, then: Remembered) -> _Node:
 
 
 def _dump_step(step: Step) -> _Step:
-    whole = step.state.transcript.window == EVERYTHING
+    whole = step.transcript.window == EVERYTHING
     return _Step(
         number=step.number,
         node=step.node.index,
@@ -253,11 +252,10 @@ def _dump_step(step: Step) -> _Step:
     )
 
 
-def _dump_node(number: int, state: NodeState) -> _Node:
-    transcript = state.transcript
+def _dump_node(number: int, transcript: Transcript) -> _Node:
     stamps = transcript.stamps if isinstance(transcript, AgingTranscript) else []
     inbox = _dump_inbox(transcript.inbox)
-    return _Node(number, inbox, transcript.retained, transcript.keeps, stamps, state.private)
+    return _Node(number, inbox, transcript.retained, transcript.keeps, stamps, transcript.private)
 
 
 def _dump_inbox(inbox: list[Delivery]) -> list[_Sent]:
@@ -297,6 +295,7 @@ class _Restoration:
         for name in _TOLD:
             setattr(core, name, getattr(snapshot, name))
         core.ended = core.status in ENDED
+        core.running = core.status == "running"
         core.questions.update(snapshot.questions)
         core.spent, core.calls = snapshot.spent, snapshot.calls
         core.step_count = snapshot.step_count
@@ -312,9 +311,8 @@ class _Restoration:
         self._restore_root()
 
     def _restore_node(self, node: _Node) -> None:
-        state = self._core.contexts[node.node]
-        state.private = node.private
-        transcript = state.transcript
+        transcript = self._core.contexts.of(node.node)
+        transcript.private = node.private
         transcript.inbox = self._inbox(node.inbox)
         transcript.replace(node.retained, keeps=node.keeps)
         if isinstance(transcript, AgingTranscript):
@@ -383,12 +381,12 @@ class _Restoration:
             return core.steps[number]
         data = self._steps[number]
         node = self._plan.nodes[data.node]
-        state = core.contexts[data.node]
+        transcript = core.contexts.of(data.node)
         frame = self._frame(data.frame)
-        step = Step(number, node, frame, data.item, data.level, data.round, data.visit, state)
+        step = Step(number, node, frame, data.item, data.level, data.round, data.visit, transcript)
         step.inputs = data.inputs
-        if state.transcript.window == EVERYTHING:
-            step.inputs = View(state.transcript.retained, data.seen)
+        if transcript.window == EVERYTHING:
+            step.inputs = View(transcript.retained, data.seen)
         step.fresh = data.fresh
         step.answer = data.answer
         step.routing = data.routing

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rondel.engine.contexts import NodeState
+from mypy_extensions import mypyc_attr
+
 from rondel.engine.frame import Frame
 from rondel.engine.message import Message
+from rondel.engine.transcript import Transcript
 from rondel.graph.plan import PlanNode
 
 
+@mypyc_attr(free_list_len=1)
 class Step:
     """One execution of one node, from its start until its tick."""
 
@@ -26,7 +29,7 @@ class Step:
         "parts",
         "round",
         "routing",
-        "state",
+        "transcript",
         "visit",
     )
 
@@ -39,7 +42,7 @@ class Step:
         level: int,
         round: int,
         visit: int,
-        state: NodeState,
+        transcript: Transcript,
         inputs: Sequence[Message] = (),
         fresh: Sequence[Message] = (),
     ) -> None:
@@ -50,7 +53,7 @@ class Step:
         self.level = level
         self.round = round
         self.visit = visit
-        self.state = state
+        self.transcript = transcript
         self.inputs = inputs
         self.fresh = fresh
         self.answer: Any = None

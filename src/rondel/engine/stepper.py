@@ -6,24 +6,29 @@ asyncio here, so that this file, the core and the executor can be compiled as th
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Awaitable, Sequence
-from typing import Final, Protocol
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final, Protocol
 
 from rondel.engine import ticks
+from rondel.engine.context import StepContext
 from rondel.engine.core import Core
 from rondel.engine.effects import Command
-from rondel.engine.executor import Executor, Pending
+from rondel.engine.emit import Emit
+from rondel.engine.executor import FOREIGN, Executor
 from rondel.engine.guard import Guard
-from rondel.engine.host import Host
-from rondel.engine.protocols import Lock, Note
+from rondel.engine.protocols import Lock, Note, Outcome
 from rondel.engine.purse import Purse
+from rondel.engine.queue import Queue
 from rondel.engine.shell import Shell
+from rondel.engine.step import Step
 from rondel.engine.ticks import Finished
 from rondel.errors import Unstorable
 
-YIELD_EVERY = 0.005
+YIELD_EVERY: Final = 0.005
 """Seconds that steps may run in place before other sessions get their turn."""
+
+MOST_IN_A_ROW: Final = 64
+"""Steps awaited in place before others get their turn: not all that is awaited waits."""
 
 NEVER: Final = 1 << 60
 """More ticks than a session can have."""
@@ -73,6 +78,9 @@ class Turn:
 
 TURN: Final = Turn()
 
+Pause = StepContext | Entry | Turn
+"""Why it stopped: a step waits, a tick is to be seen to, or others want their turn."""
+
 
 class Stepper:
     """Does what is ready in a session, as long as that takes no waiting."""
@@ -80,23 +88,26 @@ class Stepper:
     __slots__ = (
         "_append",
         "_bell",
+        "_clock",
         "_guard",
-        "_host",
+        "_in_a_row",
+        "_since",
+        "beside",
         "core",
         "executor",
+        "in_place",
         "late",
         "length",
         "next_look",
         "purse",
         "ready",
-        "since",
     )
 
     def __init__(
         self,
         core: Core,
         executor: Executor,
-        host: Host,
+        clock: Callable[[], float],
         guard: Guard | None,
         append: Append,
         bell: Bell,
@@ -109,39 +120,112 @@ class Stepper:
         """The length at which there is a look at the session even if its status stays."""
         self.late = False
         """Whether the session has run as long as its guard allows."""
-        self.ready: deque[Command] = deque(core.todo())
-        self.since = 0.0
-        """When others last had their turn."""
+        self.ready = Queue(core.todo())
+        self.beside = 0
+        """How many commands are carried out beside the driver."""
+        self.in_place: StepContext | None = None
+        """The step that the driver itself awaits."""
         self.purse: Purse | None = None
         """Who gives leave for model calls, once a step has asked."""
-        self._host = host
+        self._since = 0.0
+        """When others last had their turn."""
+        self._in_a_row = 0
+        """How many steps were awaited in place since."""
+        self._clock = clock
         self._guard = guard
         self._append = append
         self._bell = bell
 
-    def run(self, shell: Shell) -> Pending | Entry | Turn | None:
+    def run(self, shell: Shell) -> Pause | None:
         """Do what is ready and all that follows from it; what to wait for, if anything."""
+        self._since = self._clock()
+        self._in_a_row = 0
+        return self._run(shell, self._since)
+
+    def go_on(self, shell: Shell, ctx: StepContext, result: Any) -> Pause | None:
+        """The node that was awaited in place has come to this; the same from there on."""
+        core = self.core
+        self.in_place = None
+        if core.ended:
+            return None
+        pause = self._finish(shell, ctx, result)
+        if pause is not None:
+            return pause
+        self._since = core.last_at
+        self._in_a_row += 1
+        return TURN if self._in_a_row >= MOST_IN_A_ROW else self._run(shell, core.last_at)
+
+    def _run(self, shell: Shell, now: float) -> Pause | None:
         core, ready, executor = self.core, self.ready, self.executor
-        now = self._host.now()
-        while ready and core.status == "running" and not self.late:
-            command = ready.popleft()
-            alone = not (ready or self._host.busy or core.questions)
+        while ready.length and core.running and not self.late:
+            command = ready.take()
+            alone = not (ready.length or self.beside or core.questions)
             if not alone and not executor.is_immediate(command):
                 shell.start_beside(command, None)
                 continue
-            tick = executor.perform(command, shell, now)
-            if isinstance(tick, Pending):
+            pause = self._perform(shell, command, now)
+            if type(pause) is StepContext:
                 if alone:
-                    return tick
-                shell.start_beside(command, tick)
-                continue
-            entry = self.enter(shell, tick, command)
-            if entry is not None:
-                return entry
-            now = tick.at
-            if now - self.since > YIELD_EVERY:
-                return TURN
+                    self.in_place = pause
+                    return pause
+                shell.start_beside(command, pause)
+            elif pause is not None:
+                return pause
+            else:
+                now = core.last_at
+                if now - self._since > YIELD_EVERY:
+                    return TURN
         return None
+
+    def _perform(self, shell: Shell, command: Command, now: float) -> StepContext | Entry | None:
+        """Carry out a command and record what comes of it; its context, if it waits."""
+        if not isinstance(command, Step):
+            return self.enter(shell, self.executor.decide(command, shell), command)
+        ctx = StepContext(command, shell, now)
+        try:
+            outcome = self.executor.begin(ctx)
+        except FOREIGN as error:
+            return self._explain(shell, ctx, error)
+        return ctx if isinstance(outcome, StepContext) else self._settle(shell, ctx, outcome)
+
+    def _finish(self, shell: Shell, ctx: StepContext, result: Any) -> Entry | None:
+        try:
+            outcome = self.executor.finish(ctx, result)
+        except FOREIGN as error:
+            return self._explain(shell, ctx, error)
+        return self._settle(shell, ctx, outcome)
+
+    def _settle(self, shell: Shell, ctx: StepContext, outcome: Outcome | Lock) -> Entry | None:
+        """Record what a step's node has come to, and fold it in."""
+        if type(outcome) is not Emit:
+            return self._conclude(shell, ctx, outcome)
+        try:
+            tick, now, messages, fired, altered = self.executor.end(ctx, outcome)
+        except FOREIGN as error:
+            return self._explain(shell, ctx, error)
+        step, core = ctx.step, self.core
+        by_model = ctx.usage is not None or step.parts is not None
+        if by_model or self.purse is not None or not core.running:
+            return self.enter(shell, tick, step)
+        try:
+            durable = self._append(tick)
+        except Unstorable:
+            return self.enter(shell, tick, step)
+        self.length += 1
+        core.finish(step, tick, now, messages, fired, altered, outcome.state, outcome.verdict)
+        if not core.running or self.length >= self.next_look:
+            shell.applied()
+        return self._entered((), durable)
+
+    def _conclude(self, shell: Shell, ctx: StepContext, outcome: Outcome | Lock) -> Entry | None:
+        try:
+            tick = self.executor.conclude(ctx, outcome)
+        except FOREIGN as error:
+            return self._explain(shell, ctx, error)
+        return self.enter(shell, tick, ctx.step)
+
+    def _explain(self, shell: Shell, ctx: StepContext, error: BaseException) -> Entry | None:
+        return self.enter(shell, self.executor.explain(ctx, error), ctx.step)
 
     def enter(
         self, shell: Shell, tick: ticks.AnyTick, command: Command | None = None
@@ -149,35 +233,33 @@ class Stepper:
         """Record the tick and fold it in; the entry, if something is to be seen to first."""
         core, guard = self.core, self._guard
         status = core.status
-        if type(tick) is Finished:
+        if isinstance(tick, Finished):
             if guard is not None and not tick.usage and core.steps[tick.step].parts is None:
                 guard = None  # no model had a part in it
             if guard is not None:
                 tick = guard.weigh(core, tick)
-            recorded, durable = self._record(shell, tick)
-        else:
-            if command is not None and isinstance(tick, ticks.Locked):
-                self.ready.append(command)  # for when the lock is opened
-            recorded, durable = shell.record(tick)
+        elif command is not None and isinstance(tick, ticks.Locked):
+            self.ready.put(command)  # for when the lock is opened
+        recorded, durable = shell.record(tick)
         self.length += 1
-        commands = core.apply(recorded)
+        core.apply(recorded)
         if self.purse is not None:
             self.purse.settle(recorded)
         found = guard.learn(core, recorded) if guard is not None else ()
         if core.status is not status or self.length >= self.next_look:
             shell.applied()
-        if found or durable is not None:
-            return Entry(found, durable, commands)
-        for following in commands:
-            self.ready.append(following)
-        return None
+        return self._entered(found, durable)
 
-    def _record(self, shell: Shell, tick: Finished) -> tuple[ticks.AnyTick, Awaitable[None] | None]:
-        """What `shell.record` comes to for the end of a step, unless it cannot be stored."""
-        try:
-            durable = self._append(tick)
-        except Unstorable:
-            return shell.record(tick)
-        if durable is None and self._bell.waiting is not None:
+    def _entered(
+        self, found: Sequence[Lock | Note], durable: Awaitable[None] | None
+    ) -> Entry | None:
+        core = self.core
+        if found or durable is not None:
+            commands, core.commands = core.commands, []
+            return Entry(found, durable, commands)
+        for command in core.commands:
+            self.ready.put(command)
+        core.commands.clear()
+        if self._bell.waiting is not None:
             self._bell.ring()
-        return tick, durable
+        return None

@@ -61,32 +61,54 @@ class View(Sequence[Message]):
         return islice(iter(self._messages), self._length)
 
 
-class Transcript:
-    """A node's inbox and what it retains between executions."""
+NO_DELIVERIES: Final[list[Delivery]] = []
+NO_MESSAGES: Final[list[Message]] = []
+NOTHING_MERGED: Final[dict[str, Any]] = {}
+"""What every transcript begins with, shared by all and never changed."""
 
-    __slots__ = ("_merged", "_merged_length", "inbox", "keeps", "remembers", "retained", "window")
+
+class Transcript:
+    """What a node carries through a session: its inbox, what it retains, its private state."""
+
+    __slots__ = (
+        "_merged",
+        "_merged_length",
+        "inbox",
+        "keeps",
+        "private",
+        "remembers",
+        "retained",
+        "window",
+    )
 
     def __init__(self, window: int) -> None:
         self.window = window
-        self.inbox: list[Delivery] = []
-        self.retained: list[Message] = []
+        self.inbox: list[Delivery] = NO_DELIVERIES
+        self.retained: list[Message] = [] if window == EVERYTHING else NO_MESSAGES
+        self.private: Any = None
         self.keeps = False
         """Whether any message so far was kept."""
         self.remembers = window != 0
         """Whether `retain` may change anything."""
-        self._merged: dict[str, Any] = {}
+        self._merged = NOTHING_MERGED
         self._merged_length = 0
+
+    def put(self, delivery: Delivery) -> None:
+        """Keep a delivery for the node's next step."""
+        if self.inbox is NO_DELIVERIES:
+            self.inbox = []
+        self.inbox.append(delivery)
 
     def replace(self, retained: list[Message], *, keeps: bool) -> None:
         """Retain something else."""
         self.retained = retained
         self.keeps = keeps
         self.remembers = self.remembers or keeps
-        self._merged, self._merged_length = {}, 0
+        self._merged, self._merged_length = NOTHING_MERGED, 0
 
     def take(self, _number: int, /) -> tuple[Sequence[Message], Sequence[Message]]:
         """Empty the inbox for a step: all the node sees, and the part of it that is new."""
-        inbox, self.inbox = self.inbox, []
+        inbox, self.inbox = self.inbox, NO_DELIVERIES
         if len(inbox) > 1:
             inbox.sort(key=logical_time)
         old = self.retained
@@ -130,7 +152,7 @@ class Transcript:
         if self.window != EVERYTHING:
             return merged_data(seen)
         length = len(seen)
-        if length < self._merged_length:
+        if length < self._merged_length or self._merged is NOTHING_MERGED:
             self._merged, self._merged_length = {}, 0
         for number in range(self._merged_length, length):
             if self.retained[number].data:
@@ -141,7 +163,7 @@ class Transcript:
     def _clear(self, old: list[Message], edge: PlanEdge) -> list[Message]:
         left = _cleared(old, edge)
         if left is not old:
-            self._merged, self._merged_length = {}, 0
+            self._merged, self._merged_length = NOTHING_MERGED, 0
         return left
 
 

@@ -160,7 +160,7 @@ class _Compiler:
         scope = self._scope(list(members), set(members), head, [head], parent, item, dialect)
         contract = self.loops.get(head)
         if contract is not None:
-            scope.contract = contract
+            scope.agree(contract)
             scope.exit_now = dialect.by_level or contract.exit == "now"
             scope.max_rounds = contract.max_rounds or scope.max_rounds
             self._check_gauge(scope, contract)

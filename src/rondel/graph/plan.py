@@ -143,6 +143,7 @@ class Scope:
     """A graph (`head` None) or a loop entered at `head`, as an acyclic set of items."""
 
     __slots__ = (
+        "carry",
         "contract",
         "dialect",
         "ends",
@@ -150,9 +151,12 @@ class Scope:
         "exits",
         "gauges",
         "goal_ways",
+        "has_budget",
         "head",
+        "heeds_setbacks",
         "item_of",
         "items",
+        "judges",
         "last_level",
         "levels",
         "limit_ways",
@@ -166,6 +170,7 @@ class Scope:
         "quorum",
         "settles",
         "starts",
+        "target",
         "tracked",
         "waits",
         "ways",
@@ -208,13 +213,23 @@ class Scope:
         self.tracked: tuple[tuple[Wire, ...], ...] = ()
         """Per item, its wires that some contract around it may take as the way out."""
         self.max_rounds = DEFAULT_MAX_ROUNDS
-        self.contract = NO_CONTRACT
+        self.agree(NO_CONTRACT)
         self.gauges: tuple[PlanGauge, ...] = ()
         """The values that this loop, first, and the loops around it look for in its steps."""
         self.listens = False
         """Whether this loop or one around it judges its rounds by all that was said in them."""
         self.links: tuple[Link | None, ...] | None = None
         """Per item, what follows straight on it; found when the scope is first entered."""
+
+    def agree(self, contract: LoopSpec) -> None:
+        """Keep to this contract; what every round asks of it is at hand."""
+        self.contract = contract
+        self.target = contract.target
+        self.judges = contract.until is not None
+        """Whether its rounds are judged by an expression."""
+        self.has_budget = contract.budget.bounds
+        self.heeds_setbacks = contract.regression is not None or contract.patience is not None
+        self.carry = contract.carry
 
 
 class Plan:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from math import isfinite
-from typing import Any
+from typing import Any, Final
 
 from rondel.graph.json_in_text import objects_in
 
-STRUCTURED = "structured_score"
-WEIGHTED = ("weighted_score", "weighted_total")
+STRUCTURED: Final = "structured_score"
+WEIGHTED: Final = ("weighted_score", "weighted_total")
 
 
 def number(value: Any) -> float | None:

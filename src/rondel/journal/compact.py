@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from rondel.engine.message import Message
+from rondel.engine.message import NO_DATA, Message
 from rondel.engine.ticks import AnyTick, Finished
 from rondel.errors import JournalCorrupt
 from rondel.journal import codec
@@ -26,7 +26,7 @@ _SMALL = 2**53
 class _Said(msgspec.Struct, array_like=True):
     content: str
     source: str
-    data: dict[str, Any] = {}
+    data: dict[str, Any] = NO_DATA
 
 
 class _Short(msgspec.Struct, array_like=True):
@@ -75,7 +75,7 @@ def _encode_short(tick: Finished) -> bytes | None:
         if (
             content.__class__ is not str
             or source.__class__ is not str
-            or data.__class__ is not dict
+            or (data is not NO_DATA and data.__class__ is not dict)
             or message.kept
             or message.role != _ROLE
         ):

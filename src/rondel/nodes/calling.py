@@ -12,6 +12,9 @@ from rondel.engine.protocols import Context, Emit, Nothing, Outcome, Suspend
 from rondel.errors import CallError, StepFailed
 from rondel.graph.promises import Calls, Promise
 
+MESSAGE: Final = Message
+"""Known to compiled code without a look for its name."""
+
 NOTHING: Final = Nothing()
 """Returned by a function whose node emits nothing: no edge fires."""
 
@@ -38,13 +41,14 @@ class FunctionProcessor:
 
     async def process(self, ctx: Context) -> Outcome:
         """Call the function and wait for what it returns."""
-        return self._outcome(await self._function(ctx), ctx)
+        return self.finish(await self._function(ctx), ctx)
 
-    def _outcome(self, result: Any, ctx: Context) -> Outcome:
+    def finish(self, result: Any, ctx: Context) -> Outcome:
+        """What the function returned, as an outcome."""
         if type(result) is str:
-            return Emit((Message(result),))
+            return Emit((MESSAGE(result),))
         if type(result) is dict:
-            return Emit((Message("", result.copy()),))
+            return Emit((MESSAGE("", result.copy()),))
         match result:
             case Emit() | Nothing() | Suspend():
                 return result
@@ -71,6 +75,17 @@ class FunctionProcessor:
         )
 
 
+class AsyncFunctionProcessor(FunctionProcessor):
+    """Calls an async function."""
+
+    __slots__ = ()
+
+    def begin(self, ctx: Context) -> Awaitable[Any]:
+        """Call the function, and leave the waiting to the engine."""
+        awaitable: Awaitable[Any] = self._function(ctx)
+        return awaitable
+
+
 class PlainFunctionProcessor(FunctionProcessor):
     """Calls a function that need not wait."""
 
@@ -85,11 +100,11 @@ class PlainFunctionProcessor(FunctionProcessor):
         """Call the function in place; should its result have to be awaited, that is handed on."""
         result = self._function(ctx)
         if type(result) is str or type(result) is dict or not inspect.isawaitable(result):
-            return self._outcome(result, ctx)
+            return self.finish(result, ctx)
         return self._settled(result, ctx)
 
     async def _settled(self, result: Awaitable[Any], ctx: Context) -> Outcome:
-        return self._outcome(await result, ctx)
+        return self.finish(await result, ctx)
 
 
 class BlockingFunctionProcessor(FunctionProcessor):
@@ -102,7 +117,7 @@ class BlockingFunctionProcessor(FunctionProcessor):
         from asyncio import to_thread
 
         result = await to_thread(self._function, ctx)
-        return self._outcome(await result if inspect.isawaitable(result) else result, ctx)
+        return self.finish(await result if inspect.isawaitable(result) else result, ctx)
 
 
 def function_processor(
@@ -116,4 +131,4 @@ def function_processor(
         )
     if blocking:
         return BlockingFunctionProcessor(function)
-    return FunctionProcessor(function) if is_async else PlainFunctionProcessor(function)
+    return AsyncFunctionProcessor(function) if is_async else PlainFunctionProcessor(function)

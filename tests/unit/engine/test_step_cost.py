@@ -2,7 +2,8 @@
 
 It is counted in plain Python, for no profiler sees what compiled code calls. The bounds are a
 tenth above what is needed now. Lower them when the engine gets lighter; raise one only with a
-reason.
+reason: a call of one compiled function by another costs a nanosecond, and reading a field of a
+struct there costs twenty, so that some calls are worth what they save.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import pytest
 
 from tests.plain import run_plain
 
-BOUNDS = {"a loop": 46, "with a history": 50, "fan-out and join": 48, "every event told": 106}
+BOUNDS = {"a loop": 53, "with a history": 57, "fan-out and join": 57, "every event told": 121}
 
 
 @pytest.fixture(scope="module")

@@ -216,7 +216,7 @@ def test_a_loop_timer_speaks_when_its_time_is_over() -> None:
   end: [z]
   nodes:
     - {{id: a, {PLAIN}}}
-    - {{id: t, type: loop_timer, config: {{max_duration: 0.001, message: over}}}}
+    - {{id: t, type: loop_timer, config: {{max_duration: 0.00001, message: over}}}}
     - {{id: z, {PLAIN}}}
   edges:
     - {{from: a, to: t}}
