@@ -45,35 +45,23 @@ class Voice:
         return sum(self.entropies) / len(self.entropies)
 
 
-class CircuitBreaker:
-    """Watches tokens, repetition and time since the session began or was last unlocked."""
+class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
+    """Watches tokens, repetition and time since the session began or was last unlocked.
 
-    __slots__ = (
-        "_allowed",
-        "_heard",
-        "_model_steps",
-        "_spec",
-        "_time_before",
-        "_tokens_before",
-        "_voices",
-        "_warned_of_tokens",
-        "due",
-    )
+    It can be part of no cycle, and every session has one: the garbage collector is spared them.
+    """
 
-    def __init__(self, spec: BreakerSpec, estimate: int | None = None) -> None:
-        self._spec = spec
-        tokens = spec.estimated_tokens or estimate
-        self._allowed = None if tokens is None else spec.token_factor * tokens
-        self._tokens_before = 0
-        self._time_before = 0.0
-        self._warned_of_tokens = False
-        self._voices: dict[Key, Voice] = {}
-        self._model_steps: dict[int, None] = {}
-        """Steps under way in which a model was asked."""
-        self.due: Lock | None = None
-        """The lock it has found that no tick records yet; a process may die in between."""
-        self._heard: tuple[Key, str, str] | None = None
-        """Who spoke in the tick that is being folded in: key, node and address."""
+    _spec: BreakerSpec
+    _tokens_before: int = 0
+    _time_before: float = 0.0
+    _warned_of_tokens: bool = False
+    _voices: dict[Key, Voice] = {}
+    _model_steps: dict[int, None] = {}
+    """Steps under way in which a model was asked."""
+    due: Lock | None = None
+    """The lock it has found that no tick records yet; a process may die in between."""
+    _heard: tuple[Key, str, str] | None = None
+    """Who spoke in the tick that is being folded in: key, node and address."""
 
     # Ticks
 
@@ -100,27 +88,27 @@ class CircuitBreaker:
     def learn(self, core: Core, tick: ticks.AnyTick) -> Sequence[Lock | Note]:
         """Take in what happened, and say what is wrong with it."""
         found = self._found(core, tick)
-        lock = next((item for item in found if isinstance(item, Lock)), None)
-        if lock is not None and self.due is None and core.lock is None:
-            self.due = lock
+        if found and self.due is None and core.lock is None:
+            self.due = next((item for item in found if isinstance(item, Lock)), None)
         return found
 
     def _found(self, core: Core, tick: ticks.AnyTick) -> Sequence[Lock | Note]:
-        if isinstance(tick, ticks.Finished):
-            if not tick.usage and self._heard is None:
+        match tick:
+            case ticks.Started():
                 return ()
-            self._model_steps.pop(tick.step, None)
-            return [*self._repetition(tick), *self._surge(core), *self._lateness(core)]
-        if isinstance(tick, ticks.Substepped) and tick.usage:
-            self._model_steps[tick.step] = None
-            return self._surge(core)
-        if isinstance(tick, ticks.Locked):
-            self.due = None
-        elif isinstance(tick, ticks.Unlocked | ticks.Forked):
-            self._arm(core)
-        elif isinstance(tick, ticks.Failed):
-            self._model_steps.pop(tick.step, None)
-            return self._surge(core)
+            case ticks.Finished() if tick.usage or self._heard is not None:
+                self._model_steps.pop(tick.step, None)
+                return [*self._repetition(tick), *self._surge(core), *self._lateness(core)]
+            case ticks.Substepped() if tick.usage:
+                self._model_steps[tick.step] = None
+                return self._surge(core)
+            case ticks.Failed():
+                self._model_steps.pop(tick.step, None)
+                return self._surge(core)
+            case ticks.Locked():
+                self.due = None
+            case ticks.Unlocked() | ticks.Forked():
+                self._arm(core)
         return ()
 
     def _arm(self, core: Core) -> None:
@@ -172,8 +160,11 @@ class CircuitBreaker:
     # Tokens and time
 
     def _surge(self, core: Core) -> list[Lock | Note]:
-        allowed, used = self._allowed, core.spent.tokens - self._tokens_before
-        if allowed is None or used <= allowed * NEARLY:
+        if not self._spec.estimated_tokens:
+            return []
+        allowed = self._spec.token_factor * self._spec.estimated_tokens
+        used = core.spent.tokens - self._tokens_before
+        if used <= allowed * NEARLY:
             return []
         figures = {"tokens": used, "allowed": allowed, "token_factor": self._spec.token_factor}
         if used > allowed:
