@@ -11,13 +11,14 @@ from rondel.engine import effects as fx
 from rondel.engine import ticks
 from rondel.engine.core import Core
 from rondel.engine.effects import Effect
+from rondel.engine.endings import LoopEnd
 from rondel.engine.frame import Frame
-from rondel.engine.message import Message
+from rondel.engine.message import Message, merged_data
 from rondel.engine.protocols import Usage
 from rondel.engine.step import Step
 from rondel.graph.plan import Plan
 from rondel.sessions.event import Event, message_face, timestamp
-from rondel.sessions.events import REFUSED, Narrator, loop_face
+from rondel.sessions.events import REFUSED, Narrator
 
 
 class Record(msgspec.Struct):
@@ -116,18 +117,28 @@ def questions_of(core: Core) -> list[QuestionRecord]:
 def result_of(session: str, core: Core) -> Result:
     """The result of a session as its core stands."""
     produced = core.output
-    data: dict[str, Any] = {}
-    for message in produced or ():
-        data.update(message.data)
     return Result(
         status=core.status,
         output=produced[-1].readable if produced else None,
-        data=data,
-        loops=[LoopResult(**loop_face(end), entries=end.entries) for end in core.loops],
+        data=merged_data(produced or ()),
+        loops=[_loop_result(end) for end in core.loops],
         usage=usage_of(core),
         reason=core.reason,
         message=core.lock.message if core.lock is not None else core.message,
         session_id=session,
+    )
+
+
+def _loop_result(end: LoopEnd) -> LoopResult:
+    return LoopResult(
+        end.loop,
+        end.rounds,
+        end.reason,
+        end.value,
+        end.threshold,
+        end.best_round,
+        end.bounded,
+        end.entries,
     )
 
 
