@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import secrets
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -37,6 +36,7 @@ from rondel.sessions.controls import Answer, AnyControl, to_letter
 from rondel.sessions.drive import Drive, fold
 from rondel.sessions.fork import Fork, plan_fork
 from rondel.sessions.graph import Graph, as_graph
+from rondel.sessions.ids import new_id
 from rondel.sessions.inputs import Inputs, as_inputs
 from rondel.sessions.owner import is_gone, new_owner, process_of
 from rondel.sessions.quarantine import Quarantine
@@ -120,7 +120,7 @@ class Engine:
             self.attachments.demand(attached_in(given))
         stored = graph.stored
         row = SessionRow(
-            id=_new_id(),
+            id=new_id(),
             graph_id=graph.id,
             document=stored.document,
             includes=stored.includes,
@@ -199,7 +199,7 @@ class Engine:
         fork = plan_fork(session, at, changes)
         binding = self.bind(fork.graph) if run else None
         row = SessionRow(
-            id=_new_id(),
+            id=new_id(),
             graph_id=session.row.graph_id,
             document=fork.graph.stored.document,
             includes=session.row.includes,
@@ -483,7 +483,3 @@ def _surest(given: Sequence[float | None]) -> float | None:
     """The highest confidence; None if some message does not say, which is no objection."""
     known = [confidence for confidence in given if confidence is not None]
     return max(known) if len(known) == len(given) else None
-
-
-def _new_id() -> str:
-    return secrets.token_hex(8)
