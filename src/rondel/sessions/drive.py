@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from threading import get_ident
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from rondel.engine import ticks
 from rondel.engine.binding import Binding
@@ -61,6 +60,14 @@ def fold(store: Store, id: str, plan: Plan, guard: Guard | None = None) -> Folde
     return Folded(core, length)
 
 
+class Keeper(Protocol):
+    """Who has a session driven, and takes it back."""
+
+    def park(self, drive: Drive) -> None:
+        """Nothing is under way in it any more."""
+        ...
+
+
 class Drive(Runner):
     """Folds a session's journal, runs what is under way, and records what comes of it."""
 
@@ -68,11 +75,11 @@ class Drive(Runner):
         "_answering",
         "_append",
         "_audience",
+        "_keeper",
         "_loop",
         "_status",
         "_store",
         "_thread",
-        "_when_idle",
         "was_stale",
     )
 
@@ -104,7 +111,7 @@ class Drive(Runner):
         self._audience = audience
         self._answering: tuple[ticks.AnyTick, int] | None = None
         """A tick that a letter asked for, and the letter: both are written at once."""
-        self._when_idle: Callable[[Drive], None] | None = None
+        self._keeper: Keeper | None = None
         self.was_stale = self._status != core.status
         """Whether the last process died between a tick and the note of what it led to."""
         if snapshots:
@@ -117,9 +124,10 @@ class Drive(Runner):
         """How many ticks the session has."""
         return self.stepper.length
 
-    async def begin(self, inputs: dict[str, Any]) -> None:
+    def begin(self, inputs: dict[str, Any]) -> Durable:
         """Start the session; it goes on when somebody drives it."""
-        await self._journal(ticks.Started(self._host.now(), inputs))
+        entry = self.stepper.enter(self, ticks.Started(self._host.now(), inputs))
+        return None if entry is None else self._see_to(entry)
 
     async def carry_out(self, control: AnyControl) -> None:
         """Record a control and act on it."""
@@ -149,9 +157,9 @@ class Drive(Runner):
 
         await self.control(tick)
 
-    def when_idle(self, call: Callable[[Drive], None]) -> None:
-        """Call when nothing is under way here any more."""
-        self._when_idle = call
+    def go_on(self, keeper: Keeper) -> None:
+        """Drive the session, and tell its keeper when nothing is under way here any more."""
+        self._keeper = keeper
         self.drive()
 
     # What its runner asks for
@@ -199,6 +207,6 @@ class Drive(Runner):
         self._audience.ring()
 
     def _idle(self) -> None:
-        call, self._when_idle = self._when_idle, None
-        if call is not None:
-            call(self)
+        keeper, self._keeper = self._keeper, None
+        if keeper is not None:
+            keeper.park(self)

@@ -328,11 +328,14 @@ class Engine:
 
     def let_go(self, session: Session) -> None:
         """Nobody here drives the session any more."""
-        if self._driven.pop(session.id, None) is not None:
-            if not session.is_over:  # it may be asked for again while somebody holds it
-                self._handles[session.id] = session
-            with suppress(JournalError):  # the lease ends with this process, at the latest
-                self.store.release(session.id, self._owner)
+        if self._driven.pop(session.id, None) is None:
+            return
+        if not session.is_over:  # it may be asked for again while somebody holds it
+            self._handles[session.id] = session
+        try:
+            self.store.release(session.id, self._owner)
+        except JournalError:
+            return  # the lease ends with this process, at the latest
 
     def drive(self, session: Session, binding: Binding, heard: Audience, *, is_new: bool) -> Drive:
         """The session's state, ready to go on in the hands of this engine."""
@@ -341,9 +344,16 @@ class Engine:
         else:
             self.take(session)
         try:
-            guard = circuit_breaker(binding.plan)
-            parts = (session.id, self.store, binding, heard, guard, self._alarms)
-            return Drive(*parts, is_new=is_new, snapshots=not self._in_memory)
+            return Drive(
+                session.id,
+                self.store,
+                binding,
+                heard,
+                circuit_breaker(binding.plan),
+                self._alarms,
+                is_new=is_new,
+                snapshots=not self._in_memory,
+            )
         except BaseException:
             self.let_go(session)
             raise

@@ -246,7 +246,9 @@ class Session:
             raise
         try:
             if resuming and drive.core.status == "pending":
-                await drive.begin(self.row.inputs)
+                begun = drive.begin(self.row.inputs)
+                if begun is not None:
+                    await begun
             elif not (resuming and _goes_on_by_itself(drive)):
                 await drive.carry_out(control)
         finally:
@@ -300,7 +302,9 @@ class Session:
     async def begin(self, binding: Binding, inputs: dict[str, Any]) -> None:
         """Start; the first step runs as soon as the event loop gets to it."""
         drive = self._drive = self._engine.drive(self, binding, self._audience, is_new=True)
-        await drive.begin(inputs)
+        begun = drive.begin(inputs)
+        if begun is not None:
+            await begun
         self._keep_driving(drive)
 
     @property
@@ -352,7 +356,7 @@ class Session:
 
     def _keep_driving(self, drive: Drive) -> None:
         if self._drive is drive:  # else it was closed meanwhile
-            drive.when_idle(self._park)
+            drive.go_on(self)
         self._audience.turn()
 
     def mind_deadline(self, core: Core) -> None:
@@ -382,7 +386,7 @@ class Session:
             self._controls -= 1
         self._keep_driving(drive)
 
-    def _park(self, drive: Drive) -> None:
+    def park(self, drive: Drive) -> None:
         """Nothing is under way any more: give everything back but the id."""
         if self._drive is drive and not drive.driving and not self._controls:
             try:
