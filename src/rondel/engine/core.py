@@ -252,7 +252,7 @@ class Core(Handover):
             group = scope.items[item]
             if isinstance(group, Group):
                 frame.own_hits()[item] = {start: set(range(-group.quorum[start], 0))}
-            frame.fired[item] = scope.quorum[item]
+            frame.own_fired()[item] = scope.quorum[item]
         ready = [item for item, waits in enumerate(scope.waits) if waits == 0]
         self._settle_all([(frame, item) for item in ready if not self._begin(frame, item)])
         return frame
@@ -360,7 +360,7 @@ class Core(Handover):
     def finish(
         self,
         step: Step,
-        tick: Finished,
+        tick: Finished | None,
         now: float,
         messages: tuple[Message, ...],
         fired: tuple[int, ...],
@@ -368,9 +368,9 @@ class Core(Handover):
         private: Any,
         verdict: Verdict | None,
     ) -> None:
-        """Fold in the end of a step of a session that runs, with what the tick says at hand.
+        """Fold in the end of a step of a session that runs, with what its tick says at hand.
 
-        What must be done because of it is added to `commands`.
+        What must be done because of it is added to `commands`. The tick is for those who watch.
         """
         self.last_at = now
         self._finish(step, tick, messages, fired, altered, private, verdict)
@@ -380,7 +380,7 @@ class Core(Handover):
     def _finish(
         self,
         step: Step,
-        tick: Finished,
+        tick: Finished | None,
         messages: tuple[Message, ...],
         fired: tuple[int, ...],
         altered: Altered,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container
+from typing import Final
 
 import msgspec
 
@@ -27,6 +28,11 @@ class LoopEnd(msgspec.Struct, frozen=True):
     entries: int = 1
 
 
+NO_ENDS: Final[dict[int, LoopEnd]] = {}
+NO_LOOPS: Final[dict[tuple[int, ...], bool]] = {}
+"""What every session begins with, shared by all and never changed."""
+
+
 class Endings:
     """The last end of every loop of a session."""
 
@@ -34,9 +40,9 @@ class Endings:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self.last: dict[int, LoopEnd] = {}
+        self.last = NO_ENDS
         """By head."""
-        self.by_loop: dict[tuple[int, ...], bool] = {}
+        self.by_loop = NO_LOOPS
         """By loop, whichever its head: whether its last entry missed its goal."""
 
     @property
@@ -64,13 +70,15 @@ class Endings:
             bounded=reached is False,
             entries=before.entries + 1 if before else 1,
         )
+        if self.last is NO_ENDS:
+            self.last = {}
         self.last[head] = end
         self._note_bounded(frame, bounded=end.bounded, reached=reached is True)
         return end
 
     def note_node(self, node: int, verdict: Verdict) -> None:
         """A node that goes round inside itself is over: whether it missed its goal."""
-        self.by_loop[(node,)] = verdict.goal_met is False
+        self._own_loops()[(node,)] = verdict.goal_met is False
 
     def _note_bounded(self, frame: Frame, *, bounded: bool, reached: bool) -> None:
         """A loop that reaches its goal speaks for the loops inside it."""
@@ -81,7 +89,12 @@ class Endings:
                 for loop, bounded in self.by_loop.items()
                 if not self._is_inside(loop[0], members)
             }
-        self.by_loop[frame.scope.nodes] = bounded
+        self._own_loops()[frame.scope.nodes] = bounded
+
+    def _own_loops(self) -> dict[tuple[int, ...], bool]:
+        if self.by_loop is NO_LOOPS:
+            self.by_loop = {}
+        return self.by_loop
 
     def _is_inside(self, node: int | None, members: Container[int]) -> bool:
         while node is not None:

@@ -17,12 +17,13 @@ from rondel.engine import ticks
 from rondel.engine.binding import UNALTERED, Binding, processed
 from rondel.engine.context import StepContext
 from rondel.engine.effects import Command, Judge, Leave, Route
+from rondel.engine.emit import UNCHANGED
 from rondel.engine.message import Message
 from rondel.engine.protocols import Emit, Lock, Nothing, Outcome, Suspend, Usage
 from rondel.engine.purse import OverBudget
 from rondel.engine.shell import Halted, Shell
 from rondel.engine.step import Step
-from rondel.engine.ticks import Altered, Finished
+from rondel.engine.ticks import Altered, Finished, Said
 from rondel.engine.wrapping import describe
 from rondel.errors import StepFailed, StepTimeout
 
@@ -30,6 +31,7 @@ FOREIGN: Final = (Exception, asyncio.CancelledError, OverBudget, BaseExceptionGr
 """What a node may raise: it is the node's own, not the engine's."""
 
 FINISHED: Final = Finished
+SAID: Final = Said
 MESSAGE: Final = Message
 SIGN: Final = force_setattr
 """Known to compiled code without a look for their names."""
@@ -39,7 +41,7 @@ NO_ERRORS: Final[list[str]] = []
 """Shared by all ticks that have none; no tick is ever changed."""
 
 
-Ended = tuple[Finished, float, tuple[Message, ...], tuple[int, ...], Altered]
+Ended = tuple[Finished | Said, float, tuple[Message, ...], tuple[int, ...], Altered]
 """The end of a step: its tick, and of that the time, the messages, the edges that fired and what
 they altered, so that whoever has it at hand need not read it again."""
 
@@ -96,7 +98,7 @@ class Executor:
     def conclude(self, ctx: StepContext, outcome: Outcome | Lock) -> ticks.AnyTick:
         """The tick of a step whose node has come to this."""
         if type(outcome) is Emit:
-            return self.end(ctx, outcome)[0]
+            return at_length(self.end(ctx, outcome)[0])
         return self._other_outcome(ctx.step, ctx, outcome)
 
     def explain(self, ctx: StepContext, error: BaseException) -> ticks.AnyTick:
@@ -117,6 +119,10 @@ class Executor:
         else:
             fired, altered = bound.route(step, outcome, messages)
         now = self._clock()
+        took = int((now - ctx.now) * 1e6 + 0.5) / 1e6  # `round` takes ten times as long
+        if len(messages) == 1 and not altered and _is_all(ctx, outcome):
+            said = SAID(now, step.number, messages[0], fired, took)
+            return said, now, messages, fired, altered
         tick = FINISHED(
             now,
             step.number,
@@ -127,7 +133,7 @@ class Executor:
             outcome.verdict,
             outcome.report,
             ctx.usage or NO_USAGE,
-            int((now - ctx.now) * 1e6 + 0.5) / 1e6,  # `round` takes ten times as long
+            took,
             ctx.retried or NO_ERRORS,
         )
         return tick, now, messages, fired, altered
@@ -138,7 +144,7 @@ class Executor:
         now = self._clock()
         match outcome:
             case Emit():
-                return self.end(ctx, outcome)[0]
+                return at_length(self.end(ctx, outcome)[0])
             case Nothing():
                 return ticks.Finished(
                     now,
@@ -193,7 +199,7 @@ class Executor:
         step = command.step
         ctx = StepContext(step, shell, self._clock())
         try:
-            return self.end(ctx, Emit(command.messages))[0]
+            return at_length(self.end(ctx, Emit(command.messages))[0])
         except Exception as error:
             return self._failed(step, ctx, error)
 
@@ -237,6 +243,18 @@ def _signed(step: Step, source: str, emitted: Sequence[Message]) -> tuple[Messag
         elif signed != source:
             foreign = True
     return tuple([replace(message, source=source) for message in messages]) if foreign else messages
+
+
+def _is_all(ctx: StepContext, outcome: Emit) -> bool:
+    """Whether a step has nothing to tell but what it said."""
+    if outcome.verdict is not None or outcome.report is not None:
+        return False
+    return outcome.state is UNCHANGED and ctx.usage is None and ctx.retried is None
+
+
+def at_length(tick: Finished | Said) -> Finished:
+    """The tick of the end of a step."""
+    return tick.tick if isinstance(tick, Said) else tick
 
 
 def _leaves(group: BaseExceptionGroup[OverBudget] | None) -> Iterator[OverBudget]:

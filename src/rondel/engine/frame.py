@@ -105,10 +105,9 @@ class Frame:
         """Whether the round is over and its judgement is awaited."""
         self.outputs = NO_OUTPUTS
         """The last output of each of the graph's end nodes."""
-        gauges = len(scope.gauges)
-        self.values: list[float | None] = [None] * gauges if gauges else NO_VALUES
-        """By gauge, what was measured in this round."""
-        self.places: list[Place] = [NOWHERE] * gauges if gauges else NO_PLACES
+        self.values = NO_VALUES
+        """By gauge, what was measured in this round, once something was."""
+        self.places = NO_PLACES
         self.around = ""
         """The address of what the scope is in."""
         self._path, self._path_round = "", -1
@@ -123,9 +122,11 @@ class Frame:
         """Forget the last round's joins; the body starts anew."""
         scope = self.scope
         self.round += 1
-        self.waits = scope.waits.copy()
-        self.fired = [0] * len(self.waits)
-        self.open = len(self.waits)
+        self.waits = scope.waits
+        """By item, for how many edges it still waits, where that is counted."""
+        self.fired = scope.unfired
+        """By item, how many of them have fired."""
+        self.open = len(scope.waits)
         self.busy = 0
         """How many items are under way."""
         self.hits: dict[int, dict[int, set[int]]] = NO_HITS
@@ -170,10 +171,18 @@ class Frame:
         data, content = message.data, message.content
         text = content if isinstance(content, str) else message.text
         for index, (path, node) in enumerate(self.scope.gauges):
-            if (node is None or node == step.node.index) and place >= self.places[index]:
+            if node is None or node == step.node.index:
                 value = value_of(data, text, path)
                 if value is not None:
-                    self.values[index], self.places[index] = value, place
+                    self._take_value(index, value, place)
+
+    def _take_value(self, index: int, value: float, place: Place) -> None:
+        """Something was measured; what was said later in logical order counts more."""
+        if not self.values:
+            gauges = len(self.scope.gauges)
+            self.values, self.places = [None] * gauges, [NOWHERE] * gauges
+        if place >= self.places[index]:
+            self.values[index], self.places[index] = value, place
 
     def listen(self, messages: Sequence[Message], place: Place) -> None:
         """Keep what a step said for the judgement of the round."""
@@ -196,9 +205,9 @@ class Frame:
         """A loop in this round is over: it counts as one item, by its last round."""
         place = (self.scope.levels[inner.item], inner.item)
         for index, gauge in enumerate(self.scope.gauges):
-            found = inner.scope.gauges.index(gauge)
-            if inner.values[found] is not None and place >= self.places[index]:
-                self.values[index], self.places[index] = inner.values[found], place
+            value = inner.values[inner.scope.gauges.index(gauge)] if inner.values else None
+            if value is not None:
+                self._take_value(index, value, place)
         if self.scope.listens and inner.said:
             data, text = inner.hear()
             self._keep(place, data, text)
@@ -248,7 +257,26 @@ class Frame:
         hits = self.own_hits().setdefault(item, {}).setdefault(target, set())
         if edge not in hits:
             hits.add(edge)
-            self.fired[item] += 1
+            self.own_fired()[item] += 1
+
+    def count_down(self, item: int, count: int) -> int:
+        """So many edges into the item are settled; how many are left."""
+        left = self.waits[item] - count
+        if left:
+            self.own_waits()[item] = left
+        return left
+
+    def own_waits(self) -> list[int]:
+        """The round's own counts, to be changed."""
+        if self.waits is self.scope.waits:
+            self.waits = self.waits.copy()
+        return self.waits
+
+    def own_fired(self) -> list[int]:
+        """The round's own edges that fired, to be added to."""
+        if self.fired is self.scope.unfired:
+            self.fired = self.fired.copy()
+        return self.fired
 
     def own_outputs(self) -> dict[int, Sequence[Message]]:
         """The outputs of the graph's end nodes, to be added to."""

@@ -88,7 +88,7 @@ class Handover(Limits):
             elif wire.item == HEAD:
                 frame.retriggered = True
             else:
-                frame.fired[wire.item] += 1
+                frame.own_fired()[wire.item] += 1
 
     def _deliver(self, step: Step, wire: Wire, messages: Sequence[Message | None]) -> None:
         prefix, transcript = step.frame.prefix, self.contexts.of(wire.target)

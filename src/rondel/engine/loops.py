@@ -43,7 +43,7 @@ class Loops(Schedule):
     # Rounds
 
     def _enter_group(self, parent: Frame, item: int, group: Group) -> bool:
-        hits = parent.hits.get(item, {})
+        hits = parent.hits.pop(item, {})
         heads = [node for node, edges in hits.items() if len(edges) >= group.quorum[node]]
         if not heads:
             return self._skip(parent, item)

@@ -50,7 +50,8 @@ class Runner(Shell):
         self.stepper = Stepper(core, binding.executor, host.now, guard, append, bell)
         self._host = host
         self._guard = guard
-        self._under_way: list[Command] = []
+        self._under_way: list[Command] | None = None
+        """What is carried out beside the driver, if anything ever was."""
         self._driver: asyncio.Task[None] | None = None
         self._error: BaseException | None = None
         """What ended the driver, if it did not end by itself."""
@@ -139,7 +140,7 @@ class Runner(Shell):
             self._give_up(error)
         finally:
             self._host.clear_alarm(self)
-            self._under_way.clear()
+            self._under_way = None
             if self._host.busy:
                 await self._host.cancel()
             stepper.beside = 0
@@ -208,6 +209,8 @@ class Runner(Shell):
 
     def start_beside(self, command: Command, begun: StepContext | None) -> None:
         """Carry out a command beside others, or go on with it."""
+        if self._under_way is None:
+            self._under_way = []
         self._under_way.append(command)
         self.stepper.beside += 1
         self._host.start(command, partial(self._perform, command, begun))
@@ -231,7 +234,8 @@ class Runner(Shell):
             return
         tick, command = outcome
         self.stepper.beside -= 1
-        self._under_way.remove(command)
+        if self._under_way is not None:
+            self._under_way.remove(command)
         if self.core.ended:
             return
         if tick is None:
@@ -309,8 +313,8 @@ class Runner(Shell):
         self.stepper.late = False
         await self._host.cancel()
         self.stepper.beside = 0
-        commands, self._under_way = self._under_way, []
-        await self._put_back(commands)
+        commands, self._under_way = self._under_way, None
+        await self._put_back(commands or [])
         if self._guard is not None:
             await self._follow([self._guard.overdue(self.core, self._host.now())])
 

@@ -81,13 +81,12 @@ class Schedule(ABC):
             if settled is None:
                 continue
             frame, item = settled
-            scope, waits = frame.scope, frame.waits
+            scope = frame.scope
             frame.open -= 1
-            waits[item] = SETTLED
+            if scope.exit_now:
+                frame.own_waits()[item] = SETTLED
             for target, count in scope.settles[item]:
-                left = waits[target] - count
-                waits[target] = left
-                if left == 0 and not self._begin(frame, target):
+                if frame.count_down(target, count) == 0 and not self._begin(frame, target):
                     work.append((frame, target))
             if frame.open == 0:
                 work.append(self._end_round(frame))

@@ -14,14 +14,14 @@ from rondel.engine.context import StepContext
 from rondel.engine.core import Core
 from rondel.engine.effects import Command
 from rondel.engine.emit import Emit
-from rondel.engine.executor import FOREIGN, Executor
+from rondel.engine.executor import FOREIGN, Executor, at_length
 from rondel.engine.guard import Guard
 from rondel.engine.protocols import Lock, Note, Outcome
 from rondel.engine.purse import Purse
 from rondel.engine.queue import Queue
 from rondel.engine.shell import Shell
 from rondel.engine.step import Step
-from rondel.engine.ticks import Finished
+from rondel.engine.ticks import Finished, Said
 from rondel.errors import Unstorable
 
 YIELD_EVERY: Final = 0.005
@@ -37,7 +37,7 @@ NEVER: Final = 1 << 60
 class Append(Protocol):
     """Makes a tick durable; None means that it already is."""
 
-    def __call__(self, tick: ticks.AnyTick, /) -> Awaitable[None] | None: ...
+    def __call__(self, tick: ticks.AnyTick | Said, /) -> Awaitable[None] | None: ...
 
 
 class Bell(Protocol):
@@ -206,13 +206,13 @@ class Stepper:
         step, core = ctx.step, self.core
         by_model = ctx.usage is not None or step.parts is not None
         if by_model or self.purse is not None or not core.running:
-            return self.enter(shell, tick, step)
+            return self.enter(shell, at_length(tick), step)
         try:
             durable = self._append(tick)
         except Unstorable:
-            return self.enter(shell, tick, step)
+            return self.enter(shell, at_length(tick), step)
         self.length += 1
-        core.finish(step, tick, now, messages, fired, altered, outcome.state, outcome.verdict)
+        core.finish(step, None, now, messages, fired, altered, outcome.state, outcome.verdict)
         if not core.running or self.length >= self.next_look:
             shell.applied()
         return self._entered((), durable)

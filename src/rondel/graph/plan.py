@@ -172,6 +172,7 @@ class Scope:
         "starts",
         "target",
         "tracked",
+        "unfired",
         "waits",
         "ways",
         "wires",
@@ -197,6 +198,8 @@ class Scope:
         self.levels = order.levels
         self.last_level = max(order.levels, default=0)
         self.waits = order.waits
+        self.unfired = [0] * len(order.waits)
+        """What every round begins with."""
         self.settles = order.settles
         self.dialect = dialect
         self.exit_now = dialect.by_level

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from rondel.engine.message import NO_DATA, Message
-from rondel.engine.ticks import AnyTick, Finished
+from rondel.engine.ticks import AnyTick, Finished, Said
 from rondel.errors import JournalCorrupt
 from rondel.journal import codec
 
@@ -37,9 +37,11 @@ class _Short(msgspec.Struct, array_like=True):
     messages: list[_Said]
 
 
-def encode(tick: AnyTick) -> bytes:
+def encode(tick: AnyTick | Said) -> bytes:
     """The record of a tick; refuses what would not come back as it is."""
-    if tick.__class__ is Finished:
+    if isinstance(tick, Said):
+        return _encode_said(tick)
+    if isinstance(tick, Finished):
         record = _encode_short(tick)
         if record is not None:
             return record
@@ -54,6 +56,19 @@ def decode(record: bytes) -> AnyTick:
         return _decode(memoryview(record)[1:])
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise JournalCorrupt(f"a record of the journal is damaged: {error}") from error
+
+
+def _encode_said(said: Said) -> bytes:
+    message = said.message
+    content, source, data = message.content, message.source, message.data
+    is_plain = content.__class__ is str and source.__class__ is str and message.role == _ROLE
+    if is_plain and not message.kept and (data is NO_DATA or _is_flat(data)):
+        words = (content, source, data) if data else (content, source)
+        try:
+            return _MARK + _encode((said.at, said.step, said.fired, said.took, (words,)))
+        except (TypeError, ValueError):
+            return encode(said.tick)  # to be refused with the place where it is
+    return encode(said.tick)
 
 
 def _encode_short(tick: Finished) -> bytes | None:
@@ -94,6 +109,8 @@ def _encode_short(tick: Finished) -> bytes | None:
 
 def _is_flat(data: dict[Any, Any]) -> bool:
     """Whether it is texts and small numbers alone, which always come back as they are."""
+    if data.__class__ is not dict:
+        return False
     for key, value in data.items():
         kind = value.__class__
         if key.__class__ is not str or not (

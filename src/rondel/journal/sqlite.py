@@ -12,7 +12,7 @@ import time as clock
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
 
-from rondel.engine.ticks import AnyTick
+from rondel.engine.ticks import AnyTick, Said
 from rondel.errors import JournalError, UnknownSession, Unstorable
 from rondel.journal import past, sqlite_attachments, sqlite_recollection, sqlite_rows
 from rondel.journal.attachments import used_in
@@ -175,11 +175,11 @@ class SqliteStore:
 
     # Ticks
 
-    def writer(self, id: str) -> Callable[[AnyTick], Durable]:
+    def writer(self, id: str) -> Callable[[AnyTick | Said], Durable]:
         """`append` for one session."""
         heads, write = self._heads, self._writer.append
 
-        def append(tick: AnyTick) -> Durable:
+        def append(tick: AnyTick | Said) -> Durable:
             head = heads.get(id)
             if ARMED or head is None or head.error is not None:
                 return self.append(id, tick)
@@ -193,7 +193,7 @@ class SqliteStore:
     def append(
         self,
         id: str,
-        tick: AnyTick,
+        tick: AnyTick | Said,
         status: str | None = None,
         reason: str = "",
         letter: int | None = None,

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from rondel.engine.ticks import AnyTick
+from rondel.engine.ticks import AnyTick, Said
 
 ENDED = ("completed", "bounded", "failed", "cancelled")
 """The states that a session never leaves."""
@@ -178,8 +178,8 @@ class Store(Protocol):
 
     # Ticks
 
-    def writer(self, id: str) -> Callable[[AnyTick], Durable]:
-        """`append` for one session."""
+    def writer(self, id: str) -> Callable[[AnyTick | Said], Durable]:
+        """`append` for one session; it also takes what is short for a tick."""
         ...
 
     def append(

@@ -14,7 +14,7 @@ import pytest
 
 from tests.plain import run_plain
 
-BOUNDS = {"a loop": 53, "with a history": 57, "fan-out and join": 57, "every event told": 121}
+BOUNDS = {"a loop": 53, "with a history": 57, "fan-out and join": 64, "every event told": 121}
 
 
 @pytest.fixture(scope="module")
