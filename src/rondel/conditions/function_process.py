@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from rondel.conditions.function import FunctionConfig, config_for, name_of, refuse_awaitable
+from rondel.conditions.calling import name_of, refuse_awaitable
+from rondel.conditions.function import FunctionConfig, config_for
 from rondel.engine.message import Message
 from rondel.engine.registry import Registry
 from rondel.errors import StepFailed

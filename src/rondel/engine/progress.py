@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from mypy_extensions import mypyc_attr
+
 from rondel.engine.checkpoint import Checkpoint, Emission
 from rondel.graph.spec import Patience
 
@@ -12,6 +14,7 @@ NOTHING_BEGUN: Final[list[int]] = []
 """What every entry begins with, shared by all and never changed."""
 
 
+@mypyc_attr(acyclic=True)
 class Progress:
     """What a loop knows of the rounds of its current entry."""
 

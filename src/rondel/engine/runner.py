@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 from rondel.engine import ticks
+from rondel.engine.bell import Bell
 from rondel.engine.binding import Binding
 from rondel.engine.context import StepContext
 from rondel.engine.core import Core
@@ -26,7 +27,7 @@ from rondel.engine.protocols import Lock, Note, Usage
 from rondel.engine.purse import Purse
 from rondel.engine.shell import Halted, Shell
 from rondel.engine.step import Step
-from rondel.engine.stepper import Append, Bell, Entry, Pause, Stepper
+from rondel.engine.stepper import Append, Entry, Pause, Stepper
 
 
 class Runner(Shell):

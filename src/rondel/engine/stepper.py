@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, Protocol
 
 from rondel.engine import ticks
+from rondel.engine.bell import Bell
 from rondel.engine.context import StepContext
 from rondel.engine.core import Core
 from rondel.engine.effects import Command
@@ -38,19 +39,6 @@ class Append(Protocol):
     """Makes a tick durable; None means that it already is."""
 
     def __call__(self, tick: ticks.AnyTick | Said, /) -> Awaitable[None] | None: ...
-
-
-class Bell(Protocol):
-    """What those wait for who watch the session."""
-
-    @property
-    def waiting(self) -> object:
-        """None if nobody waits."""
-        ...
-
-    def ring(self) -> None:
-        """There is a new tick."""
-        ...
 
 
 class Entry:

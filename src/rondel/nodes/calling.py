@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from rondel.conditions.function import name_of
+from rondel.conditions.calling import name_of
 from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit, Nothing, Outcome, Suspend
 from rondel.errors import CallError, StepFailed

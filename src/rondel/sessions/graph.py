@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from msgspec.structs import replace
 from pydantic import BaseModel, ValidationError
 
-from rondel.conditions.function import FunctionCondition
+from rondel.conditions.calling import FunctionCondition
 from rondel.engine.protocols import Middleware, Processor
 from rondel.engine.registry import Registry
 from rondel.errors import CallError, GraphError, Problem

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from weakref import WeakSet
 
+from rondel.engine.bell import Bell, wake
 from rondel.engine.ticks import AnyTick
 from rondel.sessions.event import Event
 from rondel.sessions.events import Narrator
@@ -20,30 +21,6 @@ LIVE_LIMIT = 4096
 
 BATCH = 256
 """How many ticks a watcher folds before others get their turn."""
-
-
-class Bell:
-    """Wakes everyone who waits for news of a session."""
-
-    __slots__ = ("waiting",)
-
-    def __init__(self) -> None:
-        self.waiting: list[asyncio.Future[None]] | None = None
-
-    def ring(self) -> None:
-        """There is news."""
-        if self.waiting is not None:
-            waiting, self.waiting = self.waiting, None
-            _wake(waiting)
-
-    def wait(self) -> asyncio.Future[None]:
-        """Await it to go on at the next ring."""
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        if self.waiting is None:
-            self.waiting = [future]
-        else:
-            self.waiting.append(future)
-        return future
 
 
 class Audience(Bell):
@@ -63,7 +40,7 @@ class Audience(Bell):
         """The session has come to rest, or goes on."""
         if self._turned is not None:
             turned, self._turned = self._turned, None
-            _wake(turned)
+            wake(turned)
         self.ring()
 
     def next_turn(self) -> asyncio.Future[None]:
@@ -91,12 +68,6 @@ class Audience(Bell):
         for watcher in self._watchers or ():
             watcher.hear(position, event)
         self.ring()
-
-
-def _wake(waiting: list[asyncio.Future[None]]) -> None:
-    for future in waiting:
-        if not future.done():
-            future.set_result(None)
 
 
 class Watcher:

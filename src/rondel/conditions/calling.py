@@ -1,0 +1,46 @@
+"""Asking a Python function whether an edge fires; a file of its own, because it is compiled."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from rondel.engine.message import Message
+from rondel.errors import StepFailed
+
+
+class FunctionCondition:
+    """Whether a plain function of the message returns something true."""
+
+    __slots__ = ("_function",)
+
+    def __init__(self, function: Callable[[Message], Any]) -> None:
+        self._function = function
+
+    def __call__(self, message: Message, round: int) -> bool:  # noqa: ARG002
+        result = self._function(message)
+        if result is True:
+            return True
+        if result is False:
+            return False
+        refuse_awaitable(result, self._function, "a condition")
+        return bool(result)
+
+
+def refuse_awaitable(result: Any, function: Callable[..., Any], use: str) -> None:
+    """Raise if `result` would have to be awaited."""
+    if not inspect.isawaitable(result):
+        return
+    if inspect.iscoroutine(result):
+        result.close()
+    raise StepFailed(
+        f"the function {name_of(function)!r} is async, but {use} must answer at once; "
+        "make it a plain function"
+    )
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """What to call a function in an error."""
+    name: str = getattr(function, "__name__", type(function).__name__)
+    return name

@@ -1,0 +1,39 @@
+"""What those wait for who watch a session."""
+
+from __future__ import annotations
+
+from asyncio import Future, get_running_loop
+
+from mypy_extensions import mypyc_attr
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Bell:
+    """Wakes everyone who waits for news of a session."""
+
+    __slots__ = ("waiting",)
+
+    def __init__(self) -> None:
+        self.waiting: list[Future[None]] | None = None
+
+    def ring(self) -> None:
+        """There is news."""
+        if self.waiting is not None:
+            waiting, self.waiting = self.waiting, None
+            wake(waiting)
+
+    def wait(self) -> Future[None]:
+        """Await it to go on at the next ring."""
+        future: Future[None] = get_running_loop().create_future()
+        if self.waiting is None:
+            self.waiting = [future]
+        else:
+            self.waiting.append(future)
+        return future
+
+
+def wake(waiting: list[Future[None]]) -> None:
+    """Let all these go on."""
+    for future in waiting:
+        if not future.done():
+            future.set_result(None)
