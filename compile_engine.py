@@ -33,7 +33,7 @@ RECORD = SOURCE / f"{GROUP}__mypyc.digest"
 
 SUFFIX: str = sysconfig.get_config_var("EXT_SUFFIX")
 OPTIMIZATION = "2"
-PRICE = "the engine runs as plain Python, at about twice the cost a step"
+PRICE = "the engine runs as plain Python, at about four times the cost a step"
 DEBIAN = ("gcc", "libc6-dev", "python3-dev")
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -125,17 +125,17 @@ class Runner(Shell):
             if self._guard is not None and self._guard.due is not None:
                 await self._follow([self._guard.due])
             while True:
-                pause = stepper.run(self)
-                while type(pause) is StepContext:  # it is the only step: awaited in place
+                waiting = stepper.run(self)
+                while waiting is not None:  # a step that is the only one: awaited in place
                     try:
-                        result = await pause.call  # type: ignore[misc]
+                        result = await waiting
                     except BaseException as error:
-                        pause = await self._break_off(pause, error)
+                        waiting = await self._break_off(error)
                     else:
-                        pause = stepper.go_on(self, pause, result)
-                        if type(pause) is not StepContext:
+                        waiting = stepper.go_on(self, result)
+                        if waiting is None:
                             self._calm_down()
-                if not await self._attend(pause):
+                if not await self._attend(stepper.pause):
                     break
         except BaseException as error:
             self._give_up(error)
@@ -154,10 +154,11 @@ class Runner(Shell):
             raise error
         self._error = error
 
-    async def _break_off(self, ctx: StepContext, error: BaseException) -> Pause | None:
-        """A step that was awaited in place raised this; go on with what follows from it."""
+    async def _break_off(self, error: BaseException) -> Awaitable[Any] | None:
+        """The step that was awaited in place raised this; go on with what follows from it."""
         core, stepper = self.core, self.stepper
-        stepper.in_place = None
+        ctx, stepper.in_place, stepper.pause = stepper.in_place, None, None
+        assert ctx is not None  # noqa: S101
         try:
             excused = core.ended or stepper.late
             tick = None if excused and _is_cancelled(error) else self._explain(ctx, error)
@@ -165,9 +166,11 @@ class Runner(Shell):
                 await self._put_back([ctx.step])
         finally:
             self._calm_down()
-        if tick is None or core.ended:
-            return None
-        return stepper.enter(self, tick, ctx.step) or stepper.run(self)
+        if tick is not None and not core.ended:
+            stepper.pause = stepper.enter(self, tick, ctx.step)
+            if stepper.pause is None:
+                return stepper.run(self)
+        return None
 
     def _calm_down(self) -> None:
         """What was cancelled is the step that was awaited in place, and not the driver."""

@@ -66,8 +66,8 @@ class Turn:
 
 TURN: Final = Turn()
 
-Pause = StepContext | Entry | Turn
-"""Why it stopped: a step waits, a tick is to be seen to, or others want their turn."""
+Pause = Entry | Turn
+"""What the stepper has stopped for."""
 
 
 class Stepper:
@@ -87,6 +87,7 @@ class Stepper:
         "late",
         "length",
         "next_look",
+        "pause",
         "purse",
         "ready",
     )
@@ -113,6 +114,8 @@ class Stepper:
         """How many commands are carried out beside the driver."""
         self.in_place: StepContext | None = None
         """The step that the driver itself awaits."""
+        self.pause: Pause | None = None
+        """What is to be seen to before it can go on; None if there is nothing to do."""
         self.purse: Purse | None = None
         """Who gives leave for model calls, once a step has asked."""
         self._since = 0.0
@@ -124,45 +127,53 @@ class Stepper:
         self._append = append
         self._bell = bell
 
-    def run(self, shell: Shell) -> Pause | None:
-        """Do what is ready and all that follows from it; what to wait for, if anything."""
+    def run(self, shell: Shell) -> Awaitable[Any] | None:
+        """Do what is ready and all that follows from it.
+
+        If it comes to a step that is the only one and waits, that is to be awaited and its result
+        handed to `go_on`. Otherwise `pause` says why there was no going on.
+        """
         self._since = self._clock()
         self._in_a_row = 0
         return self._run(shell, self._since)
 
-    def go_on(self, shell: Shell, ctx: StepContext, result: Any) -> Pause | None:
-        """The node that was awaited in place has come to this; the same from there on."""
-        core = self.core
-        self.in_place = None
-        if core.ended:
+    def go_on(self, shell: Shell, result: Any) -> Awaitable[Any] | None:
+        """The step that was awaited in place has come to this; the same from there on."""
+        core, ctx = self.core, self.in_place
+        self.in_place = self.pause = None
+        if core.ended or ctx is None:
             return None
-        pause = self._finish(shell, ctx, result)
-        if pause is not None:
-            return pause
+        self.pause = self._finish(shell, ctx, result)
+        if self.pause is not None:
+            return None
         self._since = core.last_at
         self._in_a_row += 1
-        return TURN if self._in_a_row >= MOST_IN_A_ROW else self._run(shell, core.last_at)
+        if self._in_a_row < MOST_IN_A_ROW:
+            return self._run(shell, core.last_at)
+        self.pause = TURN
+        return None
 
-    def _run(self, shell: Shell, now: float) -> Pause | None:
+    def _run(self, shell: Shell, now: float) -> Awaitable[Any] | None:
         core, ready, executor = self.core, self.ready, self.executor
+        self.pause = None
         while ready.length and core.running and not self.late:
             command = ready.take()
             alone = not (ready.length or self.beside or core.questions)
             if not alone and not executor.is_immediate(command):
                 shell.start_beside(command, None)
                 continue
-            pause = self._perform(shell, command, now)
-            if type(pause) is StepContext:
+            found = self._perform(shell, command, now)
+            if isinstance(found, StepContext):
                 if alone:
-                    self.in_place = pause
-                    return pause
-                shell.start_beside(command, pause)
-            elif pause is not None:
-                return pause
-            else:
-                now = core.last_at
-                if now - self._since > YIELD_EVERY:
-                    return TURN
+                    self.in_place = found
+                    return found.call
+                shell.start_beside(command, found)
+                continue
+            now, self.pause = core.last_at, found
+            if found is None and now - self._since > YIELD_EVERY:
+                self.pause = TURN
+            if self.pause is not None:
+                return None
         return None
 
     def _perform(self, shell: Shell, command: Command, now: float) -> StepContext | Entry | None:
