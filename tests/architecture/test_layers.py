@@ -36,6 +36,7 @@ ORDINARY = {"loop", "function"}
 """Node types whose names are words the engine needs for what it is about."""
 
 SHELL = {
+    "bell.py",
     "context.py",
     "executor.py",
     "fan.py",

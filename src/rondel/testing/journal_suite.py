@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from rondel.engine.message import Message
-from rondel.engine.ticks import AnyTick, Finished, Paused
+from rondel.engine.ticks import AnyTick, Finished, Paused, Said
 from rondel.errors import (
     CallError,
     JournalError,
@@ -96,6 +96,23 @@ class _Sessions:
         ):
             with pytest.raises(UnknownSession, match="'nobody'"):
                 refused()
+
+    @in_loop
+    async def test_what_is_short_for_a_tick_is_read_as_the_tick(self, store: Store) -> None:
+        await done(store.create(row("a")))
+        messages = (
+            Message("写", source="writer"),
+            Message("", {"score": 7, "parts": [{"n": 1}]}, source="critic"),
+            Message("x", role="user", source="human", kept=True),
+        )
+        said = [Said(1.5, n, message, (n,), 0.25) for n, message in enumerate(messages)]
+        append = store.writer("a")
+        for short in said:
+            await done(append(short))
+        assert store.read("a", 0) == [short.tick for short in said]
+        assert [tick for batch in store.scan("a", 1) for tick in batch] == [
+            short.tick for short in said[1:]
+        ]
 
     @in_loop
     async def test_an_id_is_given_once_and_a_second_try_harms_nothing(self, store: Store) -> None:

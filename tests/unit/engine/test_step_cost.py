@@ -8,11 +8,16 @@ struct there costs twenty, so that some calls are worth what they save.
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import json
+import sys
 
 import pytest
 
+from rondel import Context, Engine, Graph
 from tests.plain import run_plain
+from tests.unit.engine.step_calls import loop
 
 BOUNDS = {"a loop": 53, "with a history": 57, "fan-out and join": 64, "every event told": 121}
 
@@ -26,3 +31,58 @@ def calls() -> dict[str, float]:
 @pytest.mark.parametrize("case", BOUNDS)
 def test_a_step_takes_few_calls(case: str, calls: dict[str, float]) -> None:
     assert calls[case] <= BOUNDS[case]
+
+
+MOST_BLOCKS = 6.6
+"""What a step may leave in memory, in blocks: its record, what was said, two times, a number."""
+
+MOST_OBJECTS = 52
+"""What a session that runs may give the garbage collector to look at, its tasks included."""
+
+
+async def blocks_after(rounds: int) -> int:
+    graph = loop(rounds)
+    async with Engine(db=None) as engine:
+        await engine.run(graph, "task")
+        gc.collect()
+        before = sys.getallocatedblocks()
+        await engine.run(graph, "task")
+        gc.collect()
+        return sys.getallocatedblocks() - before
+
+
+def test_a_step_leaves_little_behind() -> None:
+    few, many = (asyncio.run(blocks_after(rounds)) for rounds in (500, 1500))
+    assert (many - few) / 3000 <= MOST_BLOCKS
+
+
+async def objects_of(sessions: int) -> float:
+    graph = Graph("waits")
+
+    @graph.node
+    async def wait(_: Context) -> str:
+        await go_on.wait()
+        return "x"
+
+    graph.node(id="done")(lambda _: "done")
+    graph.edge("wait", "wait", when=lambda _: False)
+    graph.edge("wait", "done")
+    async with Engine(db=None) as engine:
+        go_on = asyncio.Event()
+        go_on.set()
+        await engine.run(graph, "task")
+        go_on.clear()
+        gc.collect()
+        before = len(gc.get_objects())
+        running = [asyncio.ensure_future(engine.run(graph, "task")) for _ in range(sessions)]
+        for _ in range(10):
+            await asyncio.sleep(0)
+        gc.collect()
+        found = len(gc.get_objects()) - before
+        go_on.set()
+        await asyncio.gather(*running)
+    return found / sessions
+
+
+def test_a_running_session_is_few_objects() -> None:
+    assert asyncio.run(objects_of(100)) <= MOST_OBJECTS
