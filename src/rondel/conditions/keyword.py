@@ -77,13 +77,16 @@ class KeywordCondition:
         self._open = not (config.any or config.regex)
 
     def __call__(self, message: Message, round: int) -> bool:  # noqa: ARG002
-        raw = message.text
+        content = message.content
+        raw = content if isinstance(content, str) else message.text
         text = raw if self._case_sensitive else raw.lower()
-        if self._none and any(word in text for word in self._none):
-            return False
-        if self._open or any(word in text for word in self._any):
-            return True
-        return any(pattern.search(raw) for pattern in self._regex)
+        for word in self._none:
+            if word in text:
+                return False
+        for word in self._any:
+            if word in text:
+                return True
+        return self._open or any(pattern.search(raw) for pattern in self._regex)
 
     def _folded(self, words: list[str]) -> tuple[str, ...]:
         return tuple(words) if self._case_sensitive else tuple(word.lower() for word in words)

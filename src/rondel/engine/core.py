@@ -39,9 +39,7 @@ TASK: Final = "TASK"
 TAKEN_UP: Final = (ticks.Resumed, ticks.Forked)
 """Ticks before which nobody ran the session."""
 
-NO_SIGNALS: Final[dict[str, Any]] = {}
 NOTHING_SPENT: Final = Usage()
-"""What every session begins with, shared by all and never changed."""
 
 ENDED: Final = frozenset({"completed", "bounded", "failed", "cancelled"})
 
@@ -56,7 +54,7 @@ class Core(Handover):
         self.running = False
         self.reason = ""
         self.message = ""
-        self.signals = NO_SIGNALS
+        self.signals: dict[str, Any] = {}
         self.spent = NOTHING_SPENT
         """What all model calls so far took together."""
         self.calls = 0
@@ -146,7 +144,7 @@ class Core(Handover):
     def _control(self, tick: ticks.Control) -> None:
         match tick:
             case ticks.Signalled():
-                self.signals = {**self.signals, tick.name: tick.data}
+                self.signals[tick.name] = tick.data
             case ticks.Paused():
                 self.paused = True
             case ticks.Resumed():

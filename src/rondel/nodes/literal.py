@@ -36,17 +36,18 @@ class LiteralConfig(BaseModel):
 class LiteralProcessor:
     """Emits its one message, whatever comes in."""
 
-    __slots__ = ("_config",)
+    __slots__ = ("_content", "_role")
 
     def __init__(self, config: LiteralConfig) -> None:
-        self._config = config
+        self._content = config.content
+        self._role = config.role
 
     async def process(self, ctx: Context) -> Emit:
         return self.process_now(ctx)
 
     def process_now(self, ctx: Context) -> Emit:  # noqa: ARG002
         """The message; there is nothing to wait for."""
-        return Emit((Message(self._config.content, role=self._config.role),))
+        return Emit((Message(self._content, role=self._role),))
 
 
 def register(registry: Registry) -> None:

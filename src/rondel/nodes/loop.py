@@ -83,10 +83,14 @@ class LoopConfig(BaseModel):
 class LoopProcessor:
     """Says whether the loop is over, why, and which way to go."""
 
-    __slots__ = ("_config", "_edges", "_ways")
+    __slots__ = ("_config", "_edges", "_has_goal", "_keys", "_most", "_threshold", "_ways")
 
     def __init__(self, config: LoopConfig) -> None:
         self._config = config
+        self._has_goal = config.has_goal
+        self._keys = config.passthrough_keys
+        self._most = config.max_rounds
+        self._threshold = config.exit_on_score or None
         self._edges: Sequence[Exit] | None = None
         self._ways: tuple[Sequence[Exit], Sequence[Exit]] = ((), ())
 
@@ -98,21 +102,21 @@ class LoopProcessor:
         data = ctx.data
         current = current_round(data.get("iteration"), ctx.round)
         score = number(data.get("score"))
-        met = self._goal_reached(ctx, data, current, score)
-        reason = "max_rounds_reached" if current >= self._config.max_rounds else met
+        met = self._goal_reached(ctx, data, current, score) if self._has_goal else ""
+        reason = "max_rounds_reached" if current >= self._most else met
         report = {
             "should_exit": bool(reason),
             "exit_reason": reason,
             "current_round": current,
         }
-        passed = {key: data[key] for key in self._config.passthrough_keys if key in data}
         decided = {**report, "timestamp": rfc3339(ctx.now), "goal_met": bool(met)}
-        last = ctx.messages[-1] if ctx.messages else Message()
-        return Emit(
-            (Message(last.content, passed | decided, last.role),),
-            verdict=self._verdict(reason, bool(met), score),
-            report=report,
-        )
+        if self._keys:
+            decided = {key: data[key] for key in self._keys if key in data} | decided
+        messages = ctx.messages
+        last = messages[-1] if messages else Message()
+        goal_met = bool(met) if self._has_goal else None
+        verdict = Verdict(reason, goal_met, score, self._threshold)
+        return Emit((Message(last.content, decided, last.role),), verdict=verdict, report=report)
 
     def route(self, output: Emit, edges: Sequence[Exit]) -> Sequence[Exit]:
         if edges is not self._edges:
@@ -124,8 +128,8 @@ class LoopProcessor:
         self, ctx: Context, data: dict[str, Any], current: int, score: float | None
     ) -> str:
         """The reason to end the loop that its goal gives, or an empty text."""
-        threshold = self._config.exit_on_score
-        if threshold > 0 and score is not None and score >= threshold:
+        threshold = self._threshold
+        if threshold is not None and score is not None and score >= threshold:
             return "score_threshold_reached"
         if self._config.exit_condition == CONSENSUS:
             agreed = data.get("consensus") is True or data.get("consensus_reached") is True
@@ -134,14 +138,6 @@ class LoopProcessor:
         if expression and expression({"data": data, "text": ctx.text, "round": current}):
             return "condition_met"
         return ""
-
-    def _verdict(self, reason: str, met: bool, score: float | None) -> Verdict:
-        return Verdict(
-            reason=reason,
-            goal_met=met if self._config.has_goal else None,
-            value=score,
-            threshold=self._config.exit_on_score or None,
-        )
 
 
 def ways(edges: Sequence[Exit]) -> tuple[Sequence[Exit], Sequence[Exit]]:
@@ -162,8 +158,8 @@ def current_round(iteration: Any, round: int) -> int:
 
 def rfc3339(now: float) -> str:
     """A time of the session's clock as text, in UTC."""
-    second, micro = divmod(round(now * 1e6), 1_000_000)
-    return f"{_until_second(second)}.{micro // 1000:03}Z"
+    second, milli = divmod(int(now * 1e6 + 0.5) // 1000, 1000)
+    return f"{_until_second(second)}.{milli:03}Z"
 
 
 @lru_cache(maxsize=64)

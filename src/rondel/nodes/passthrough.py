@@ -24,7 +24,7 @@ class PassthroughConfig(BaseModel):
 
 def passed_on(message: Message) -> Message:
     """The message as a new one: what it says, its role and its kept mark, not where it was."""
-    return Message(message.content, message.data, message.role, kept=message.kept)
+    return Message(message.content, message.data, message.role, "", message.kept)
 
 
 class PassthroughProcessor:
