@@ -77,10 +77,10 @@ class Executor:
         outcome = bound.begin(ctx)  # type: ignore[misc]
         if type(outcome) is Emit:
             return outcome
-        if bound.waits or inspect.isawaitable(outcome):
+        if outcome is not None and (bound.waits or inspect.isawaitable(outcome)):
             ctx.call = outcome
             return ctx
-        return outcome  # type: ignore[no-any-return]
+        return outcome  # type: ignore[return-value]
 
     def finish(self, ctx: StepContext, result: Any) -> Outcome | Lock:
         """The outcome of a step whose node waited for this."""

@@ -302,6 +302,21 @@ def test_a_processor_that_returns_no_outcome_fails_its_step_by_name(answer: Any)
     assert result.message == f"wrong: node 'wrong' returned {name}, not an outcome"
 
 
+@pytest.mark.parametrize(
+    ("answer", "said"), [(None, "returned NoneType, not an outcome"), (5, "TypeError")]
+)
+def test_a_processor_that_cannot_be_awaited_fails_its_step(answer: Any, said: str) -> None:
+    class Hasty:
+        def process(self, ctx: Context) -> Any:
+            return answer
+
+    graph = Graph("g")
+    graph.add("hasty", Hasty())
+    result = play(graph).result
+    assert (result.status, result.reason) == ("failed", "step_failed")
+    assert said in result.message
+
+
 @pytest.mark.parametrize("answer", [5, 1.5, True, object(), {1, 2}, b"bytes", ["text", 5]])
 def test_a_function_that_returns_what_is_no_message_fails_its_step(answer: Any) -> None:
     result = play(alone(lambda inp: answer)).result
