@@ -81,16 +81,7 @@ class Core(Handover):
         if running and isinstance(tick, Finished):
             if tick.usage:
                 self._spend(tick.step, tick.usage)
-            self.finish(
-                self.steps[tick.step],
-                tick,
-                tick.at,
-                tick.messages,
-                tick.fired,
-                tick.altered,
-                tick.state,
-                tick.verdict,
-            )
+            self._read_end(tick)
             return self.commands
         self._apply_rare(tick, running=running)
         if not self.running or self.questions or self.paused or self.lock:
@@ -108,9 +99,7 @@ class Core(Handover):
             case ticks.Started():
                 self._begin_session(tick)
             case ticks.Finished():
-                step, messages, private = self.steps[tick.step], tick.messages, tick.state
-                fired, altered, verdict = tick.fired, tick.altered, tick.verdict
-                self._finish(step, tick, messages, fired, altered, private, verdict)
+                self._read_end(tick)
             case ticks.Failed():
                 self._fail_step(tick)
             case ticks.Judged():
@@ -355,6 +344,11 @@ class Core(Handover):
         else:
             self._enter_graph(plan_node.inner, step, step.inputs)
 
+    def _read_end(self, tick: Finished) -> None:
+        step, messages, private = self.steps[tick.step], tick.messages, tick.state
+        fired, altered, verdict = tick.fired, tick.altered, tick.verdict
+        self.finish(step, tick, tick.at, messages, fired, altered, private, verdict)
+
     def finish(
         self,
         step: Step,
@@ -366,25 +360,11 @@ class Core(Handover):
         private: Any,
         verdict: Verdict | None,
     ) -> None:
-        """Fold in the end of a step of a session that runs, with what its tick says at hand.
+        """Fold in the end of a step, with what its tick says at hand.
 
         What must be done because of it is added to `commands`. The tick is for those who watch.
         """
         self.last_at = now
-        self._finish(step, tick, messages, fired, altered, private, verdict)
-        if not self.running or self.questions:
-            self._update_status()
-
-    def _finish(
-        self,
-        step: Step,
-        tick: Finished | None,
-        messages: tuple[Message, ...],
-        fired: tuple[int, ...],
-        altered: Altered,
-        private: Any,
-        verdict: Verdict | None,
-    ) -> None:
         del self.steps[step.number]
         transcript = step.transcript
         if private is not UNCHANGED:
@@ -398,6 +378,8 @@ class Core(Handover):
         if messages and step.frame.scope.gauges:
             step.frame.hear_step(step, messages)
         self._pass_on(step, messages, fired, altered)
+        if not self.running or self.questions:
+            self._update_status()
 
     def _fail_step(self, tick: ticks.Failed) -> None:
         step = self.steps.pop(tick.step)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from rondel.engine.effects import Command
+
+FEW: Final = 64
+"""How many commands that are gone are not worth clearing away."""
 
 
 class Queue:
@@ -39,4 +43,7 @@ class Queue:
             return command
         command = commands[self._taken]
         self._taken += 1
+        if self._taken >= FEW and self._taken >= self.length:
+            del commands[: self._taken]
+            self._taken = 0
         return command

@@ -86,3 +86,34 @@ async def objects_of(sessions: int) -> float:
 
 def test_a_running_session_is_few_objects() -> None:
     assert asyncio.run(objects_of(100)) <= MOST_OBJECTS
+
+
+def two_loops(rounds: int, seen: dict[int, int]) -> Graph:
+    """Two loops beside each other, so that there is always something ready."""
+    graph = Graph("two", start=["left", "right"])
+    for name in ("left", "right"):
+
+        def turn(inp: Context, name: str = name) -> str:
+            if name == "left":
+                seen[inp.round] = sys.getallocatedblocks()
+            return "go on"
+
+        graph.node(id=name)(turn)
+        graph.node(id=f"{name} end")(lambda _: "done")
+        graph.edge(name, name)
+        graph.edge(name, f"{name} end", label="limit")
+        graph.loop(name, max_rounds=rounds)
+    graph.limits(max_steps=10**6)
+    return graph
+
+
+def test_steps_that_are_over_are_let_go_of_while_others_are_ready() -> None:
+    seen = dict.fromkeys(range(1, 3001), 0)
+
+    async def main() -> None:
+        async with Engine(db=None) as engine:
+            assert (await engine.run(two_loops(3000, seen), "task")).status == "completed"
+
+    asyncio.run(main())
+    gc.collect()
+    assert (seen[2900] - seen[900]) / 4000 <= MOST_BLOCKS
