@@ -33,6 +33,9 @@ RECORD = SOURCE / f"{GROUP}__mypyc.digest"
 
 SUFFIX: str = sysconfig.get_config_var("EXT_SUFFIX")
 OPTIMIZATION = "2"
+PRIVATE = ["-fvisibility=hidden"] if os.name == "posix" else []
+"""Compiled functions call each other directly, not as something that might be replaced."""
+
 PRICE = "the engine runs as plain Python, at about four times the cost a step"
 DEBIAN = ("gcc", "libc6-dev", "python3-dev")
 
@@ -100,6 +103,8 @@ def compile_into(folder: Path) -> None:
                 target_dir=f"{work}/c",
                 group_name=GROUP,
             )
+            for extension in extensions:
+                extension.extra_compile_args += PRIVATE
             command: Any = Distribution({"ext_modules": extensions}).get_command_obj("build_ext")
             command.build_lib, command.build_temp = str(folder), f"{work}/objects"
             command.ensure_finalized()

@@ -131,7 +131,7 @@ class BoundNode:
         if self.plain:
             return self.all_edges, UNALTERED
         fired: list[int] = []
-        altered: Altered = {}
+        altered = UNALTERED
         edges = self.edges
         if self.router is not None:
             edges = list(self.router.route(output, edges))  # type: ignore[arg-type]
@@ -141,6 +141,7 @@ class BoundNode:
                 continue
             condition = edge.condition
             if only is None or edge.process is not None:
+                altered = altered or {}
                 _evaluate(edge, messages, step.round, fired, altered)
             elif condition is None or condition(only, step.round):
                 fired.append(edge.index)

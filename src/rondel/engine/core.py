@@ -22,11 +22,13 @@ from rondel.engine.effects import (
     StepTicked,
 )
 from rondel.engine.emit import UNCHANGED
-from rondel.engine.endings import LoopEnd
 from rondel.engine.frame import Frame
 from rondel.engine.handover import Handover
+from rondel.engine.limits import NO_QUESTIONS, NOBODY
+from rondel.engine.loop_end import LoopEnd
 from rondel.engine.message import Message, task_in
 from rondel.engine.protocols import Usage, Verdict
+from rondel.engine.queue import Queue
 from rondel.engine.ruling import Ruling
 from rondel.engine.step import Step
 from rondel.engine.ticks import Altered, Finished
@@ -41,6 +43,9 @@ TAKEN_UP: Final = (ticks.Resumed, ticks.Forked)
 
 NOTHING_SPENT: Final = Usage()
 
+NOTHING_GIVEN: Final[dict[str, Any]] = {}
+"""What every session begins with, shared by all and never changed."""
+
 ENDED: Final = frozenset({"completed", "bounded", "failed", "cancelled"})
 
 
@@ -49,12 +54,12 @@ class Core(Handover):
 
     def __init__(self, plan: Plan, effects: list[Effect] | None = None) -> None:
         super().__init__(plan, effects)
-        self.inputs: dict[str, Any] = {}
+        self.inputs = NOTHING_GIVEN
         self.status = "pending"
         self.running = False
         self.reason = ""
         self.message = ""
-        self.signals: dict[str, Any] = {}
+        self.signals = NOTHING_GIVEN
         self.spent = NOTHING_SPENT
         """What all model calls so far took together."""
         self.calls = 0
@@ -74,9 +79,9 @@ class Core(Handover):
 
     # The fold
 
-    def apply(self, tick: ticks.AnyTick) -> list[Command]:
+    def apply(self, tick: ticks.AnyTick) -> Queue:
         """Fold one tick in; the commands are what must be done because of it."""
-        self.commands = []
+        self.commands.clear()
         running = self.running
         if running and isinstance(tick, Finished):
             if tick.usage:
@@ -133,7 +138,7 @@ class Core(Handover):
     def _control(self, tick: ticks.Control) -> None:
         match tick:
             case ticks.Signalled():
-                self.signals[tick.name] = tick.data
+                self.signals = {**self.signals, tick.name: tick.data}
             case ticks.Paused():
                 self.paused = True
             case ticks.Resumed():
@@ -255,13 +260,13 @@ class Core(Handover):
             return
         produced = self.outputs.of(frame)
         frame.owner.routing = (produced[-1] if produced else Message(),)
-        self.commands.append(Route(frame.owner, frame.owner.routing))
+        self.commands.put(Route(frame.owner, frame.owner.routing))
 
     def _end_session(self, frame: Frame) -> None:
         if self.lock is not None:
             return  # nothing is left to do, but somebody must have seen it: `_unlock` ends it
         if self.outputs.of(frame) is None:
-            self._end("failed", "no_output", self.outputs.why_none(frame), FAILED)
+            self._end("failed", "no_output", self.outputs.why_none(frame, self.plan), FAILED)
         else:
             self._end("bounded" if self.endings.bounded else "completed", "", "", FAILED)
 
@@ -272,8 +277,7 @@ class Core(Handover):
                 self._record_end(frame, Ruling(loop_reason))
         self.frames.clear()
         self.steps.clear()
-        self.questions.clear()
-        self.parked.clear()
+        self.questions, self.parked = NO_QUESTIONS, NOBODY
         self.commands.clear()
         self.message = message
         self._change_status(status, reason)
@@ -340,7 +344,7 @@ class Core(Handover):
         if self.effects is not None:
             self.effects.append(StepStarted(step, step.address))
         if plan_node.inner is None:
-            self.commands.append(step)
+            self.commands.put(step)
         else:
             self._enter_graph(plan_node.inner, step, step.inputs)
 
@@ -396,7 +400,7 @@ class Core(Handover):
         step.answer = None
         if tick.state is not UNCHANGED:
             step.transcript.private = tick.state
-        self.questions[tick.step] = tick.question
+        self._open(tick.step, tick.question)
         self._mark(StepTicked(step, tick, step.address))
 
     def _answer(self, tick: ticks.Answered) -> None:
@@ -406,7 +410,7 @@ class Core(Handover):
         step = self.steps[tick.step]
         del self.questions[tick.step]
         step.answer = tick.answer
-        self.commands.append(step)
+        self.commands.put(step)
         self._mark(StepTicked(step, tick, step.address))
 
     def _drop(self, number: int) -> None:

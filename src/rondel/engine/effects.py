@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 
 from rondel.engine.checkpoint import Emission
-from rondel.engine.endings import LoopEnd
 from rondel.engine.frame import Frame
+from rondel.engine.loop_end import LoopEnd
 from rondel.engine.message import Message
 from rondel.engine.protocols import Question
 from rondel.engine.step import Step

@@ -21,9 +21,10 @@ from rondel.engine.emit import UNCHANGED
 from rondel.engine.message import Message
 from rondel.engine.protocols import Emit, Lock, Nothing, Outcome, Suspend, Usage
 from rondel.engine.purse import OverBudget
+from rondel.engine.said import Said
 from rondel.engine.shell import Halted, Shell
 from rondel.engine.step import Step
-from rondel.engine.ticks import Altered, Finished, Said
+from rondel.engine.ticks import Altered, Finished
 from rondel.engine.wrapping import describe
 from rondel.errors import StepFailed, StepTimeout
 
@@ -31,7 +32,6 @@ FOREIGN: Final = (Exception, asyncio.CancelledError, OverBudget, BaseExceptionGr
 """What a node may raise: it is the node's own, not the engine's."""
 
 FINISHED: Final = Finished
-SAID: Final = Said
 MESSAGE: Final = Message
 SIGN: Final = force_setattr
 """Known to compiled code without a look for their names."""
@@ -121,7 +121,7 @@ class Executor:
         now = self._clock()
         took = int((now - ctx.now) * 1e6 + 0.5) / 1e6  # `round` takes ten times as long
         if len(messages) == 1 and not altered and _is_all(ctx, outcome):
-            said = SAID(now, step.number, messages[0], fired, took)
+            said = Said(now, step.number, messages[0], fired, took)
             return said, now, messages, fired, altered
         tick = FINISHED(
             now,

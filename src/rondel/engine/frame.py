@@ -25,6 +25,7 @@ NOWHERE: Final[Place] = (-1, -1)
 
 NO_OUTPUTS: Final[dict[int, Sequence[Message]]] = {}
 NO_HITS: Final[dict[int, dict[int, set[int]]]] = {}
+NO_EDGES: Final[dict[int, set[int]]] = {}
 NOT_A_WORD: Final[list[tuple[Place, dict[str, Any], str]]] = []
 NO_ITEMS: Final[list[int]] = []
 NO_VALUES: Final[list[float | None]] = []
@@ -289,6 +290,13 @@ class Frame:
         if self.hits is NO_HITS:
             self.hits = {}
         return self.hits
+
+    def take_hits(self, item: int) -> dict[int, set[int]]:
+        """Which edges into a loop fired, by the node they lead to."""
+        hits = self.hits.pop(item, NO_EDGES)
+        if not self.hits:
+            self.hits = NO_HITS
+        return hits
 
     def hold(self, item: int) -> None:
         """The item is ready, but its level is not."""

@@ -22,14 +22,14 @@ class Handover(Limits):
 
     def __init__(self, plan: Plan, effects: list[Effect] | None) -> None:
         super().__init__(plan, effects)
-        self.outputs = Outputs(plan)
+        self.outputs = Outputs()
 
     def _pass_on(
         self, step: Step, messages: tuple[Message, ...], fired: tuple[int, ...], altered: Altered
     ) -> None:
         """What a step produced goes where it belongs, and what follows begins."""
         frame, item, outputs = step.frame, step.item, self.outputs
-        if not fired or outputs.stuck or step.node.index in outputs.ends:
+        if not fired or outputs.stuck or step.node.is_end:
             outputs.note(step.node, frame, messages, fired=bool(fired))
         tracked = frame.scope.tracked[item]
         if tracked:

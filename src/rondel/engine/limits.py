@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import Final
 
 from rondel.engine import ticks
 from rondel.engine.asking import CONTINUE, STOP, Choice, chosen
@@ -15,6 +16,10 @@ from rondel.engine.step import Step
 from rondel.graph.plan import Plan
 from rondel.graph.reasons import BUDGET_EXHAUSTED, CANCELLED, EXIT_EDGE
 
+NO_QUESTIONS: Final[dict[int, Question]] = {}
+NOBODY: Final[dict[int, int]] = {}
+"""What every session begins with, shared by all and never changed."""
+
 
 class Limits(Loops):
     """The part of the core that says no."""
@@ -24,13 +29,18 @@ class Limits(Loops):
     def __init__(self, plan: Plan, effects: list[Effect] | None) -> None:
         super().__init__(plan, effects)
         self.steps: dict[int, Step] = {}
-        self.questions: dict[int, Question] = {}
-        self.parked: dict[int, int] = {}
+        self.questions = NO_QUESTIONS
+        self.parked = NOBODY
         """Steps that were refused and wait for leave, and the entry whose budget is used up."""
 
     @abstractmethod
     def _drop(self, number: int) -> None:
         """End a step without an output."""
+
+    def _open(self, asker: int, question: Question) -> None:
+        if self.questions is NO_QUESTIONS:
+            self.questions = {}
+        self.questions[asker] = question
 
     # Budgets
 
@@ -41,7 +51,7 @@ class Limits(Loops):
             self._exhaust()
             return
         if frame.progress.on_limit == "ask" and not (frame.leaving or self._is_cut(frame)):
-            self.parked[step.number] = frame.entry
+            self.parked = {**self.parked, step.number: frame.entry}
             if -frame.entry not in self.questions:
                 budget = frame.scope.contract.budget
                 ruling = by_budget(budget, frame.progress, self.active, cut=True)
@@ -92,7 +102,7 @@ class Limits(Loops):
         progress.grants += 1
         progress.stale = 0
         if parked:
-            self.commands.extend(self.steps[step] for step in parked)
+            self.commands.put_all([self.steps[step] for step in parked])
         else:
             self._settle_all([self._go_on(frame)])
 

@@ -40,10 +40,14 @@ class Loops(Schedule):
     def _leave_graph(self, frame: Frame) -> None:
         """Every item of a graph is over."""
 
+    @abstractmethod
+    def _open(self, asker: int, question: Question) -> None:
+        """Ask a question and wait for the answer."""
+
     # Rounds
 
     def _enter_group(self, parent: Frame, item: int, group: Group) -> bool:
-        hits = parent.hits.pop(item, {})
+        hits = parent.take_hits(item)
         heads = [node for node, edges in hits.items() if len(edges) >= group.quorum[node]]
         if not heads:
             return self._skip(parent, item)
@@ -78,7 +82,7 @@ class Loops(Schedule):
             return None
         if frame.scope.judges and not self._is_cut(frame):
             frame.judging = True
-            self.commands.append(Judge(frame, *frame.hear()))
+            self.commands.put(Judge(frame, *frame.hear()))
             return None
         return self._decide(frame, held=False)
 
@@ -216,7 +220,7 @@ class Loops(Schedule):
         sent = {edge: emitted.get(edge, nothing) for edge in ways}
         if any(self.plan.edges[edge].spec.process is not None for edge in ways):
             frame.ruling, frame.ways = ruling, sent
-            self.commands.append(Leave(frame, sent))
+            self.commands.put(Leave(frame, sent))
             return None
         self._force_out(frame, sent, {})
         return self._leave(frame, ruling)
@@ -253,7 +257,7 @@ class Loops(Schedule):
         """At its limit a loop waits for somebody to say how it goes on."""
         frame.ruling = ruling
         question = limit_question(frame, ruling, refused)
-        self.questions[-frame.entry] = question
+        self._open(-frame.entry, question)
         emitted = frame.progress.last_emitted
         shown = [m for way in frame.scope.limit_ways if way in emitted for m in emitted[way][3]]
         self._mark(LoopAsked(frame, frame.address, question, shown))
@@ -271,4 +275,4 @@ class Loops(Schedule):
         return parent, frame.item
 
     def _record_end(self, frame: Frame, ruling: Ruling) -> None:
-        self._mark(LoopEnded(frame, self.endings.record(frame, ruling)))
+        self._mark(LoopEnded(frame, self.endings.record(frame, ruling, self.plan)))

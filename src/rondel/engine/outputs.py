@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from mypy_extensions import mypyc_attr
+
 from rondel.engine.frame import Frame
 from rondel.engine.message import Message
 from rondel.graph.plan import Plan, PlanNode
@@ -13,14 +15,13 @@ NOBODY: Final[dict[int, None]] = {}
 """What every session begins with, shared by all and never changed."""
 
 
+@mypyc_attr(acyclic=True)
 class Outputs:
     """The newest output of every end node, kept with the entry of its graph."""
 
-    __slots__ = ("_plan", "ends", "stuck")
+    __slots__ = ("stuck",)
 
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
-        self.ends = plan.ends
+    def __init__(self) -> None:
         self.stuck = NOBODY
         """Nodes whose newest messages no edge took."""
 
@@ -31,7 +32,7 @@ class Outputs:
 
         It changes nothing where edges fired, no node is stuck, and the node is no end.
         """
-        if messages and node.index in self.ends:
+        if messages and node.is_end:
             frame.graph_frame().own_outputs()[node.index] = messages
         if messages and not fired and node.out:
             if self.stuck is NOBODY:
@@ -49,15 +50,12 @@ class Outputs:
                 return messages
         return (Message(),) if yields_anything else None
 
-    def why_none(self, frame: Frame) -> str:
+    def why_none(self, frame: Frame, plan: Plan) -> str:
         """Why nothing came out, naming the conditions that held nobody."""
-        ends = ", ".join(repr(self._plan.nodes[end].id) for end in frame.scope.ends)
+        ends = ", ".join(repr(plan.nodes[end].id) for end in frame.scope.ends)
         text = f"no end node produced output ({ends})"
-        edges = [self._plan.edges[edge].spec for node in self.stuck for edge in self._out(node)]
+        edges = [plan.edges[edge].spec for node in self.stuck for edge in plan.nodes[node].out]
         if edges:
             held = ", ".join(f"{e.source} -> {e.target} ({e.condition.type})" for e in edges)
             text += f"; none of these conditions held: {held}"
         return text
-
-    def _out(self, node: int) -> list[int]:
-        return self._plan.nodes[node].out

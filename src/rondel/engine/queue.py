@@ -12,19 +12,26 @@ FEW: Final = 64
 
 
 class Queue:
-    """First in, first out; a deque that compiled code can look into."""
+    """First in, first out; mostly it holds one command, which takes no list."""
 
-    __slots__ = ("_commands", "_taken", "length")
+    __slots__ = ("_first", "_later", "_taken", "length")
 
-    def __init__(self, commands: list[Command]) -> None:
-        self._commands = commands
+    def __init__(self) -> None:
+        self._first: Command | None = None
+        self._later: list[Command] | None = None
+        """What comes after the first, and before it what is gone."""
         self._taken = 0
-        """How many of them are gone."""
-        self.length = len(commands)
+        """How many of these are gone."""
+        self.length = 0
 
     def put(self, command: Command) -> None:
         """Do this last."""
-        self._commands.append(command)
+        if not self.length:
+            self._first = command
+        elif self._later is None:
+            self._later = [command]
+        else:
+            self._later.append(command)
         self.length += 1
 
     def put_all(self, commands: Iterable[Command]) -> None:
@@ -34,16 +41,29 @@ class Queue:
 
     def take(self) -> Command:
         """What is to be done next."""
-        commands = self._commands
+        command = self._first
+        assert command is not None  # noqa: S101
         self.length -= 1
-        if not self.length:
-            command = commands.pop()
-            commands.clear()
-            self._taken = 0
-            return command
-        command = commands[self._taken]
+        self._first = self._next() if self.length else None
+        return command
+
+    def take_all(self) -> list[Command]:
+        """All that is to be done."""
+        return [self.take() for _ in range(self.length)]
+
+    def clear(self) -> None:
+        """Do none of it."""
+        self._first = self._later = None
+        self._taken = self.length = 0
+
+    def _next(self) -> Command:
+        later = self._later
+        assert later is not None  # noqa: S101
+        command = later[self._taken]
         self._taken += 1
-        if self._taken >= FEW and self._taken >= self.length:
-            del commands[: self._taken]
+        if self.length == 1:
+            self._later, self._taken = None, 0
+        elif self._taken >= FEW and self._taken >= self.length:
+            del later[: self._taken]
             self._taken = 0
         return command

@@ -133,6 +133,7 @@ class Runner(Shell):
                         waiting = await self._break_off(error)
                     else:
                         waiting = stepper.go_on(self, result)
+                        result = None  # it may be large, and the next one may take its time
                         if waiting is None:
                             self._calm_down()
                 if not await self._attend(stepper.pause):

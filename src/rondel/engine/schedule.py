@@ -6,10 +6,11 @@ from abc import ABC, abstractmethod
 from typing import Final
 
 from rondel.engine.contexts import Contexts
-from rondel.engine.effects import Command, Effect, Skipped
+from rondel.engine.effects import Effect, Skipped
 from rondel.engine.endings import Endings
 from rondel.engine.frame import Frame
 from rondel.engine.message import Message
+from rondel.engine.queue import Queue
 from rondel.engine.step import Step
 from rondel.graph.plan import Group, Plan, Scope
 
@@ -26,9 +27,10 @@ class Schedule(ABC):
     def __init__(self, plan: Plan, effects: list[Effect] | None) -> None:
         self.plan = plan
         self.effects = effects
-        self.commands: list[Command] = []
+        self.commands = Queue()
+        """What is to be done because of the last tick."""
         self.contexts = Contexts(plan)
-        self.endings = Endings(plan)
+        self.endings = Endings()
         self.frames: dict[int, Frame] = {}
         self.entry_count = 0
         self.cuts = 0

@@ -15,8 +15,8 @@ from rondel.engine import ticks
 from rondel.engine.aging import AgingTranscript
 from rondel.engine.checkpoint import Checkpoint, Emission, Remembered
 from rondel.engine.core import ENDED, Core
-from rondel.engine.endings import LoopEnd
 from rondel.engine.frame import Frame
+from rondel.engine.loop_end import LoopEnd
 from rondel.engine.message import Message
 from rondel.engine.progress import Progress
 from rondel.engine.protocols import Question, Usage, Verdict
@@ -296,7 +296,7 @@ class _Restoration:
             setattr(core, name, getattr(snapshot, name))
         core.ended = core.status in ENDED
         core.running = core.status == "running"
-        core.questions.update(snapshot.questions)
+        core.questions = dict(snapshot.questions)
         core.spent, core.calls = snapshot.spent, snapshot.calls
         core.step_count = snapshot.step_count
         core.entry_count = snapshot.entry_count

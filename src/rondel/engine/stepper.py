@@ -20,9 +20,10 @@ from rondel.engine.guard import Guard
 from rondel.engine.protocols import Lock, Note, Outcome
 from rondel.engine.purse import Purse
 from rondel.engine.queue import Queue
+from rondel.engine.said import Said
 from rondel.engine.shell import Shell
 from rondel.engine.step import Step
-from rondel.engine.ticks import Finished, Said
+from rondel.engine.ticks import Finished
 from rondel.errors import Unstorable
 
 YIELD_EVERY: Final = 0.005
@@ -109,7 +110,8 @@ class Stepper:
         """The length at which there is a look at the session even if its status stays."""
         self.late = False
         """Whether the session has run as long as its guard allows."""
-        self.ready = Queue(core.todo())
+        self.ready = Queue()
+        self.ready.put_all(core.todo())
         self.beside = 0
         """How many commands are carried out beside the driver."""
         self.in_place: StepContext | None = None
@@ -254,11 +256,10 @@ class Stepper:
     ) -> Entry | None:
         core = self.core
         if found or durable is not None:
-            commands, core.commands = core.commands, []
-            return Entry(found, durable, commands)
-        for command in core.commands:
-            self.ready.put(command)
-        core.commands.clear()
+            return Entry(found, durable, core.commands.take_all())
+        commands, ready = core.commands, self.ready
+        while commands.length:
+            ready.put(commands.take())
         if self._bell.waiting is not None:
             self._bell.ring()
         return None

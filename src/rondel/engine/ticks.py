@@ -51,25 +51,6 @@ class Finished(Tick, frozen=True, tag="done"):
     """How much of a model's words was new, where a guard has measured it."""
 
 
-class Said(msgspec.Struct, frozen=True, gc=False):
-    """A step produced one message, and nothing else is to be told: what most steps come to.
-
-    It is short for a `Finished`. Sessions hand it to their store, which may keep it so; whoever
-    reads the store is given the tick.
-    """
-
-    at: float
-    step: int
-    message: Message
-    fired: tuple[int, ...]
-    took: float
-
-    @property
-    def tick(self) -> Finished:
-        """The same at length."""
-        return Finished(self.at, self.step, (self.message,), self.fired, took=self.took)
-
-
 class Failed(Tick, frozen=True, tag="fail"):
     """A step failed for good; `retried` holds the errors of its earlier attempts."""
 

@@ -109,6 +109,15 @@ class Transcript:
     def take(self, _number: int, /) -> tuple[Sequence[Message], Sequence[Message]]:
         """Empty the inbox for a step: all the node sees, and the part of it that is new."""
         inbox, self.inbox = self.inbox, NO_DELIVERIES
+        if len(inbox) == 1 and self.retained is NO_MESSAGES:
+            only = _plain(inbox[0])
+            if only is not None:
+                seen: Sequence[Message] = (only,)
+                return seen, seen
+        return self._take_in(inbox)
+
+    def _take_in(self, inbox: list[Delivery]) -> tuple[Sequence[Message], Sequence[Message]]:
+        """Apply deliveries in logical order."""
         if len(inbox) > 1:
             inbox.sort(key=logical_time)
         old = self.retained
@@ -131,11 +140,14 @@ class Transcript:
             return View(old, len(old)), new
         return (old + new if old else new), new
 
-    def lets_through(self, messages: Sequence[Message]) -> bool:
+    def lets_through(self, messages: tuple[Message, ...]) -> bool:
         """Whether a step sees just these messages if they are all that is delivered."""
         if self.remembers or self.inbox or self.retained:
             return False
-        return all(not message.kept for message in messages)
+        for message in messages:  # noqa: SIM110
+            if message.kept:
+                return False
+        return True
 
     def retain(self, seen: Sequence[Message], output: Sequence[Message], _number: int, /) -> None:
         """After a step of the node: keep what its window says."""
@@ -165,6 +177,12 @@ class Transcript:
         if left is not old:
             self._merged, self._merged_length = NOTHING_MERGED, 0
         return left
+
+
+def _plain(delivery: Delivery) -> Message | None:
+    """The message, if it is delivered and nothing else is to be seen to."""
+    message = delivery[5]
+    return None if message is None or delivery[6] is not None or message.kept else message
 
 
 def _cleared(messages: list[Message], edge: PlanEdge) -> list[Message]:

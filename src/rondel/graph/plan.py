@@ -67,7 +67,7 @@ class PlanEdge:
 class PlanNode:
     """A node by number; `id` is its public name, `name` its id in its own graph."""
 
-    __slots__ = ("id", "index", "inner", "into", "name", "out", "owner", "spec", "window")
+    __slots__ = ("id", "index", "inner", "into", "is_end", "name", "out", "owner", "spec", "window")
 
     def __init__(self, index: int, spec: NodeSpec, owner: PlanNode | None) -> None:
         self.index = index
@@ -80,6 +80,8 @@ class PlanNode:
         self.inner: Scope | None = None
         self.owner = None if owner is None else owner.index
         """The node whose inner graph this node is in."""
+        self.is_end = False
+        """Whether what it says is what its graph comes to."""
 
 
 class Wire:
@@ -238,7 +240,7 @@ class Scope:
 class Plan:
     """Everything about a graph's structure that running it needs."""
 
-    __slots__ = ("ages", "edges", "ends", "max_steps", "nodes", "root", "spec")
+    __slots__ = ("ages", "edges", "max_steps", "nodes", "root", "spec")
 
     def __init__(
         self,
@@ -256,9 +258,9 @@ class Plan:
         self.max_steps = spec.limits.max_steps
         self.ages = ages
         """Whether some loop forgets what its nodes retained in older rounds."""
-        inner = [node.inner.ends for node in nodes if node.inner is not None]
-        self.ends = frozenset([end for ends in (root.ends, *inner) for end in ends])
-        """The end nodes of the graph and of all inner graphs."""
+        for scope in (root, *[node.inner for node in nodes if node.inner is not None]):
+            for end in scope.ends:
+                nodes[end].is_end = True
 
     def node(self, public_id: str) -> PlanNode | None:
         """The node of that public id, if there is one."""

@@ -13,7 +13,8 @@ from typing import Any
 import msgspec
 
 from rondel.engine.message import NO_DATA, Message
-from rondel.engine.ticks import AnyTick, Finished, Said
+from rondel.engine.said import Said
+from rondel.engine.ticks import AnyTick, Finished
 from rondel.errors import JournalCorrupt
 from rondel.journal import codec
 

@@ -10,7 +10,8 @@ from hashlib import sha256
 
 from msgspec.structs import replace
 
-from rondel.engine.ticks import AnyTick, Said
+from rondel.engine.said import Said
+from rondel.engine.ticks import AnyTick
 from rondel.errors import JournalError, UnknownSession
 from rondel.journal.attachments import used_in
 from rondel.journal.recollection import Recollection

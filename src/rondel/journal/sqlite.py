@@ -12,7 +12,8 @@ import time as clock
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
 
-from rondel.engine.ticks import AnyTick, Said
+from rondel.engine.said import Said
+from rondel.engine.ticks import AnyTick
 from rondel.errors import JournalError, UnknownSession, Unstorable
 from rondel.journal import past, sqlite_attachments, sqlite_recollection, sqlite_rows
 from rondel.journal.attachments import used_in

@@ -19,7 +19,8 @@ from typing import Any, Protocol
 
 import msgspec
 
-from rondel.engine.ticks import AnyTick, Said
+from rondel.engine.said import Said
+from rondel.engine.ticks import AnyTick
 
 ENDED = ("completed", "bounded", "failed", "cancelled")
 """The states that a session never leaves."""

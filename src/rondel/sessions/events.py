@@ -10,8 +10,8 @@ from rondel.engine import effects as fx
 from rondel.engine import ticks
 from rondel.engine.core import Core
 from rondel.engine.effects import Effect
-from rondel.engine.endings import LoopEnd
 from rondel.engine.frame import Frame
+from rondel.engine.loop_end import LoopEnd
 from rondel.engine.message import Message
 from rondel.engine.protocols import Question, Usage
 from rondel.engine.step import Step

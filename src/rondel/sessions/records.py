@@ -11,8 +11,8 @@ from rondel.engine import effects as fx
 from rondel.engine import ticks
 from rondel.engine.core import Core
 from rondel.engine.effects import Effect
-from rondel.engine.endings import LoopEnd
 from rondel.engine.frame import Frame
+from rondel.engine.loop_end import LoopEnd
 from rondel.engine.message import Message, merged_data
 from rondel.engine.protocols import Usage
 from rondel.engine.step import Step

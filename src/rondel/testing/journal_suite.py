@@ -20,7 +20,8 @@ from typing import Any
 import pytest
 
 from rondel.engine.message import Message
-from rondel.engine.ticks import AnyTick, Finished, Paused, Said
+from rondel.engine.said import Said
+from rondel.engine.ticks import AnyTick, Finished, Paused
 from rondel.errors import (
     CallError,
     JournalError,

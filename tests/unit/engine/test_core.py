@@ -43,7 +43,7 @@ class Played:
     def __init__(self, plan: Plan) -> None:
         self.effects: list[Effect] = []
         self.core = Core(plan, self.effects)
-        self.ready: list[Any] = list(self.core.apply(ticks.Started(0.0, {"task": "t"})))
+        self.ready: list[Any] = self.core.apply(ticks.Started(0.0, {"task": "t"})).take_all()
         self.now = 0.0
 
     @property
@@ -59,7 +59,7 @@ class Played:
         done = ticks.Finished(
             self.now, step.number, (Message(text, source=step.node.id),), tuple(fired)
         )
-        self.ready += self.core.apply(done)
+        self.ready += self.core.apply(done).take_all()
 
 
 def test_a_step_is_ready_when_what_it_waits_for_is_settled() -> None:
@@ -135,8 +135,8 @@ def test_folding_a_journal_again_gives_the_same_state_after_every_tick(
     one, other = Core(plan), Core(plan, [])
     under_way: set[tuple[Any, ...]] = set()
     for tick in journal:
-        commands = one.apply(tick)
-        assert len(other.apply(tick)) == len(commands)
+        commands = one.apply(tick).take_all()
+        assert other.apply(tick).length == len(commands)
         assert one.status == other.status
         assert todo(one) == todo(other)
         under_way = set(todo(one))

@@ -20,7 +20,8 @@ def command(number: int) -> Any:
 def test_it_is_a_queue(at_first: int, moves: list[int]) -> None:
     """Each move puts so many, or takes as many as there are up to that."""
     expected = deque(command(number) for number in range(at_first))
-    queue = Queue(list(expected))
+    queue = Queue()
+    queue.put_all(expected)
     for move in moves:
         for _ in range(max(move, 0)):
             expected.append(command(len(expected)))
@@ -28,5 +29,5 @@ def test_it_is_a_queue(at_first: int, moves: list[int]) -> None:
         for _ in range(min(-move, len(expected))):
             assert queue.take() is expected.popleft()
         assert queue.length == len(expected)
-    queue.put_all([])
-    assert [queue.take() for _ in range(queue.length)] == list(expected)
+    assert queue.take_all() == list(expected)
+    assert queue.length == 0
