@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
+from rondel.graph.moments import to_microsecond
 from rondel.journal.store import SessionRow
 from rondel.sessions.engine import Engine
-from rondel.sessions.event import timestamp
 from rondel.sessions.session import Session
 
 
@@ -20,8 +20,8 @@ def row_face(row: SessionRow, driver: str | None) -> dict[str, Any]:
         "status": row.status,
         "reason": row.reason,
         "driven_by": driver,
-        "created_at": timestamp(row.created_at),
-        "updated_at": timestamp(row.updated_at),
+        "created_at": to_microsecond(row.created_at),
+        "updated_at": to_microsecond(row.updated_at),
         "inputs": row.inputs,
         "parent": row.parent,
         "ticks": row.length,

@@ -18,10 +18,10 @@ from rondel.cli.options import AsDocument, Db, Debug
 from rondel.cli.tables import moment, print_table, short
 from rondel.cli.views import content_text, json_line
 from rondel.errors import CallError
+from rondel.graph.moments import to_microsecond
 from rondel.graph.names import Names
 from rondel.journal.store import Group, GroupSummary, MemoryEntry
 from rondel.sessions.engine import Engine
-from rondel.sessions.event import timestamp
 from rondel.sessions.quarantine import QuarantineEntry
 
 FEW = 60
@@ -270,11 +270,11 @@ def _group_face(known: GroupSummary) -> dict[str, Any]:
         "group": known.group.name,
         "own": known.group.own,
         "entries": known.entries,
-        "newest": timestamp(known.newest),
+        "newest": to_microsecond(known.newest),
     }
 
 
 def _entry_face(entry: MemoryEntry) -> dict[str, Any]:
     face: dict[str, Any] = msgspec.to_builtins(entry)
     group = {"group": entry.group.name, "own": entry.group.own}
-    return {**face, **group, "created_at": timestamp(entry.created_at)}
+    return {**face, **group, "created_at": to_microsecond(entry.created_at)}

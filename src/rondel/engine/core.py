@@ -97,9 +97,8 @@ class Core(Handover):
         if type(tick) in TAKEN_UP or not (running or self.status == "pending"):
             self.idle += tick.at - self.last_at
         self.last_at = tick.at
-        usage: list[Usage] | None = getattr(tick, "usage", None)
-        if usage:
-            self._spend(tick.step, usage)  # type: ignore[union-attr]
+        if isinstance(tick, ticks.Spending) and tick.usage:
+            self._spend(tick.step, tick.usage)
         match tick:
             case ticks.Started():
                 self._begin_session(tick)
@@ -168,7 +167,7 @@ class Core(Handover):
     def todo(self) -> list[Command]:
         """Everything that is under way: what a process that takes the session over must do."""
         commands: list[Command] = []
-        for step in self.steps.values():
+        for step in self.steps.all():
             if step.routing is not None:
                 commands.append(Route(step, step.routing))
             elif not self._is_waiting(step):
@@ -297,7 +296,7 @@ class Core(Handover):
     def _is_idle(self) -> bool:
         """Whether nothing is to be done until somebody outside does something."""
         busy = any(frame.judging or frame.ways is not None for frame in self.frames.values())
-        return not busy and all(self._is_waiting(step) for step in self.steps.values())
+        return not busy and all(self._is_waiting(step) for step in self.steps.all())
 
     def _is_waiting(self, step: Step) -> bool:
         inside = step.node.inner is not None and step.routing is None
@@ -340,7 +339,7 @@ class Core(Handover):
             seen = new = given
         around = frame.round
         step = Step(number, plan_node, frame, item, level, around, visit, transcript, seen, new)
-        self.steps[number] = step
+        self.steps.add(step)
         if self.effects is not None:
             self.effects.append(StepStarted(step, step.address))
         if plan_node.inner is None:
@@ -369,7 +368,7 @@ class Core(Handover):
         What must be done because of it is added to `commands`. The tick is for those who watch.
         """
         self.last_at = now
-        del self.steps[step.number]
+        self.steps.remove(step.number)
         transcript = step.transcript
         if private is not UNCHANGED:
             transcript.private = private
@@ -386,7 +385,8 @@ class Core(Handover):
             self._update_status()
 
     def _fail_step(self, tick: ticks.Failed) -> None:
-        step = self.steps.pop(tick.step)
+        step = self.steps[tick.step]
+        self.steps.remove(tick.step)
         self.questions.pop(tick.step, None)
         self._mark(StepTicked(step, tick, step.address))
         if step.node.spec.on_error == "fail":
@@ -415,7 +415,8 @@ class Core(Handover):
 
     def _drop(self, number: int) -> None:
         """A step ends without an output."""
-        step = self.steps.pop(number)
+        step = self.steps[number]
+        self.steps.remove(number)
         step.transcript.retain(step.inputs, (), step.number)
         self._after(step)
 

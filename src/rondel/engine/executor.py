@@ -120,7 +120,8 @@ class Executor:
             fired, altered = bound.route(step, outcome, messages)
         now = self._clock()
         took = int((now - ctx.now) * 1e6 + 0.5) / 1e6  # `round` takes ten times as long
-        if len(messages) == 1 and not altered and _is_all(ctx, outcome):
+        count = len(messages)  # compared in place, the tuple would be taken apart and made again
+        if count == 1 and not altered and _is_all(ctx, outcome):
             said = Said(now, step.number, messages[0], fired, took)
             return said, now, messages, fired, altered
         tick = FINISHED(

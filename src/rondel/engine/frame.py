@@ -160,17 +160,16 @@ class Frame:
     def hear_step(self, step: Step, messages: tuple[Message, ...]) -> None:
         """A step of this round said something."""
         last = messages[-1]
-        content = last.content
-        if last.data or not isinstance(content, str) or "{" in content:
-            self.measure(step, last)
+        data, content = last.data, last.content
+        text = content if isinstance(content, str) else last.text
+        if data or "{" in text:
+            self._measure(step, data, text)
         if self.scope.listens:
             self.listen(messages, (step.level, step.item))
 
-    def measure(self, step: Step, message: Message) -> None:
+    def _measure(self, step: Step, data: dict[str, Any], text: str) -> None:
         """A step said something; of several that have a value, the logically last one counts."""
         place = (step.level, step.item)
-        data, content = message.data, message.content
-        text = content if isinstance(content, str) else message.text
         for index, (path, node) in enumerate(self.scope.gauges):
             if node is None or node == step.node.index:
                 value = value_of(data, text, path)

@@ -12,7 +12,7 @@ from rondel.engine.frame import Frame
 from rondel.engine.loops import Loops
 from rondel.engine.protocols import Question
 from rondel.engine.ruling import Ruling, by_budget
-from rondel.engine.step import Step
+from rondel.engine.steps import Steps
 from rondel.graph.plan import Plan
 from rondel.graph.reasons import BUDGET_EXHAUSTED, CANCELLED, EXIT_EDGE
 
@@ -28,7 +28,7 @@ class Limits(Loops):
 
     def __init__(self, plan: Plan, effects: list[Effect] | None) -> None:
         super().__init__(plan, effects)
-        self.steps: dict[int, Step] = {}
+        self.steps = Steps()
         self.questions = NO_QUESTIONS
         self.parked = NOBODY
         """Steps that were refused and wait for leave, and the entry whose budget is used up."""

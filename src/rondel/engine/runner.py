@@ -83,7 +83,7 @@ class Runner(Shell):
         if tick is None:
             return
         if isinstance(tick, ticks.Stopped):
-            for step in list(self.core.steps.values()):
+            for step in self.core.steps.all():
                 await self._record_spending(step)
             tick = make(self._host.now())  # it may have ended meanwhile: then that is refused
             if tick is None:
@@ -114,7 +114,7 @@ class Runner(Shell):
             self._driver.cancel()
             await asyncio.wait([self._driver])
         await self._host.cancel()
-        for step in list(self.core.steps.values()):
+        for step in self.core.steps.all():
             await self._record_spending(step)
 
     # The driver loop

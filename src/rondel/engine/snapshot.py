@@ -170,7 +170,7 @@ def dump(core: Core, guard: Any = None) -> bytes:
             step_count=core.step_count,
             entry_count=core.entry_count,
             frames=[_dump_frame(frame) for frame in core.frames.values()],
-            steps=[_dump_step(step) for step in core.steps.values()],
+            steps=[_dump_step(step) for step in core.steps.all()],
             questions=list(core.questions.items()),
             nodes=[_dump_node(number, found) for number, found in core.contexts.items()],
             loops=core.endings.last,
@@ -282,6 +282,7 @@ class _Restoration:
         self._snapshot = snapshot
         self._frames = {frame.entry: frame for frame in snapshot.frames}
         self._steps = {step.number: step for step in snapshot.steps}
+        self._restored: dict[int, Step] = {}
 
     def run(self) -> None:
         core, snapshot = self._core, self._snapshot
@@ -289,9 +290,10 @@ class _Restoration:
             self._restore_node(node)
         for frame in snapshot.frames:
             self._frame(frame.entry)
-        for step in snapshot.steps:
-            self._step(step.number)
-        core.steps = dict(sorted(core.steps.items()))
+        for data in snapshot.steps:
+            self._step(data.number)
+        for _, step in sorted(self._restored.items()):
+            core.steps.add(step)
         for name in _TOLD:
             setattr(core, name, getattr(snapshot, name))
         core.ended = core.status in ENDED
@@ -377,8 +379,8 @@ class _Restoration:
 
     def _step(self, number: int) -> Step:
         core = self._core
-        if number in core.steps:
-            return core.steps[number]
+        if number in self._restored:
+            return self._restored[number]
         data = self._steps[number]
         node = self._plan.nodes[data.node]
         transcript = core.contexts.of(data.node)
@@ -391,7 +393,7 @@ class _Restoration:
         step.answer = data.answer
         step.routing = data.routing
         step.parts = data.parts
-        core.steps[number] = step
+        self._restored[number] = step
         return step
 
     def _restore_root(self) -> None:

@@ -183,6 +183,9 @@ class Forked(Tick, frozen=True, tag="fork"):
     parent: str
 
 
+Spending = Finished | Failed | Suspended | Substepped | Spent | Refused
+"""What may tell of model calls."""
+
 Control = Signalled | Paused | Resumed | Stopped | Locked | Unlocked | Aborted | Noted | Forked
 """What comes from outside the steps."""
 

@@ -78,12 +78,12 @@ class FunctionProcessor:
 class AsyncFunctionProcessor(FunctionProcessor):
     """Calls an async function."""
 
-    __slots__ = ()
+    __slots__ = ("begin",)
 
-    def begin(self, ctx: Context) -> Awaitable[Any]:
-        """Call the function, and leave the waiting to the engine."""
-        awaitable: Awaitable[Any] = self._function(ctx)
-        return awaitable
+    def __init__(self, function: Callable[[Context], Any]) -> None:
+        super().__init__(function)
+        self.begin: Callable[[Context], Awaitable[Any]] = function
+        """The engine calls the function itself, and waits."""
 
 
 class PlainFunctionProcessor(FunctionProcessor):

@@ -11,11 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit
 from rondel.engine.registry import Registry
+from rondel.graph.moments import to_millisecond
 from rondel.graph.promises import Calls, Promise
 from rondel.guards.memory import attempt
 from rondel.journal.store import MemoryEntry
 from rondel.journal.working_memory import WorkingMemory
-from rondel.nodes.loop import rfc3339
 from rondel.nodes.recollection import HISTORY
 
 MEMORY = "memory"
@@ -59,7 +59,7 @@ def _face(entry: MemoryEntry) -> dict[str, Any]:
         "session": entry.session,
         "address": entry.address,
         "confidence": entry.confidence,
-        "timestamp": rfc3339(entry.created_at),
+        "timestamp": to_millisecond(entry.created_at),
     }
 
 

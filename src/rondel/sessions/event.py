@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -24,17 +22,6 @@ class Event(msgspec.Struct, frozen=True, gc=False):
         if name not in self.__struct_fields__:
             raise KeyError(name)
         return getattr(self, name)
-
-
-def timestamp(seconds: float) -> str:
-    """RFC 3339, in UTC."""
-    second, micro = divmod(round(seconds * 1e6), 1_000_000)
-    return f"{_second(second)}.{micro:06}Z"
-
-
-@lru_cache(maxsize=64)
-def _second(second: int) -> str:
-    return datetime.fromtimestamp(second, UTC).isoformat()[:-6]
 
 
 def message_face(message: Any) -> dict[str, Any]:

@@ -16,8 +16,9 @@ from rondel.engine.message import Message
 from rondel.engine.protocols import Question, Usage
 from rondel.engine.step import Step
 from rondel.engine.ticks import Finished
+from rondel.graph.moments import to_microsecond
 from rondel.graph.plan import Group, Plan
-from rondel.sessions.event import Event, message_face, timestamp
+from rondel.sessions.event import Event, message_face
 
 REFUSED: Final = "the budget around the step is used up"
 
@@ -57,7 +58,7 @@ class Narrator:
         """The events of the next tick."""
         self._effects.clear()
         self.core.apply(tick)
-        self._at = timestamp(tick.at)
+        self._at = to_microsecond(tick.at)
         told = self._told = []
         for effect in self._effects:
             if isinstance(effect, fx.StepStarted):
@@ -75,7 +76,7 @@ class Narrator:
     @staticmethod
     def live(session: str, step: Step, event: str, data: dict[str, Any]) -> Event:
         """An event that is not in the journal."""
-        at = timestamp(time.time())
+        at = to_microsecond(time.time())
         return Event(None, event, at, session, step.node.id, step.address, data)
 
     def _say(
@@ -259,5 +260,5 @@ def _question(question: Question, messages: Iterable[Message]) -> dict[str, Any]
         "description": question.description,
         "messages": [message_face(message) for message in messages],
         "actions": question.actions,
-        "deadline": timestamp(question.deadline) if question.deadline is not None else None,
+        "deadline": to_microsecond(question.deadline) if question.deadline is not None else None,
     }

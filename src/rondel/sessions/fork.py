@@ -77,7 +77,7 @@ def position_of(plan: Plan, journal: Any, address: str, *, answering: bool = Fal
             if found == address:
                 return position if before else position + 1
             known[found] = None
-    running = [step.address for step in core.steps.values()]
+    running = [step.address for step in core.steps.all()]
     running += [core.asker(question)[1] for question in core.questions if question < 0]
     if address in running:
         return len(journal)

@@ -14,9 +14,9 @@ from rondel.engine.core import Core
 from rondel.engine.effects import Effect
 from rondel.engine.message import Message
 from rondel.errors import CallError
+from rondel.graph.moments import to_microsecond
 from rondel.graph.plan import Plan
 from rondel.journal.working_memory import confidence_in
-from rondel.sessions.event import timestamp
 from rondel.sessions.records import Record, logical_place
 
 
@@ -48,7 +48,7 @@ class FinishedStep(msgspec.Struct, frozen=True):
             QuarantineEntry(
                 self.address,
                 self.node_id,
-                timestamp(self.at),
+                to_microsecond(self.at),
                 msgspec.to_builtins(message.content),
                 message.data,
                 confidence_in(message.data),

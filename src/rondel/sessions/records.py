@@ -16,8 +16,9 @@ from rondel.engine.loop_end import LoopEnd
 from rondel.engine.message import Message, merged_data
 from rondel.engine.protocols import Usage
 from rondel.engine.step import Step
+from rondel.graph.moments import to_microsecond
 from rondel.graph.plan import Plan
-from rondel.sessions.event import Event, message_face, timestamp
+from rondel.sessions.event import Event, message_face
 from rondel.sessions.events import REFUSED, Narrator
 
 
@@ -107,7 +108,7 @@ def questions_of(core: Core) -> list[QuestionRecord]:
     found = []
     for number, question in core.questions.items():
         node, address = core.asker(number)
-        deadline = None if question.deadline is None else timestamp(question.deadline)
+        deadline = None if question.deadline is None else to_microsecond(question.deadline)
         found.append(
             QuestionRecord(node.id, address, question.description, list(question.actions), deadline)
         )

@@ -31,7 +31,7 @@ from rondel.sessions.records import (
     result_of,
 )
 from rondel.sessions.rest import Rest
-from rondel.sessions.stream import Audience, Watcher
+from rondel.sessions.stream import BATCH, Audience, Watcher
 
 if TYPE_CHECKING:
     from rondel.sessions.engine import Engine
@@ -163,7 +163,7 @@ class Session:
         self._engine.watch()
         watcher = Watcher(
             Narrator(self.id, self.plan, debug),
-            lambda start: self._engine.store.read(self.id, start, start + 1000),
+            lambda start: self._engine.store.read(self.id, start, start + BATCH),
             self._audience,
             after,
             self._check_alive,
