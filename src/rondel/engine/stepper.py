@@ -156,11 +156,11 @@ class Stepper:
         return None
 
     def _run(self, shell: Shell, now: float) -> Awaitable[Any] | None:
-        core, ready, executor = self.core, self.ready, self.executor
+        core, executor = self.core, self.executor
         self.pause = None
-        while ready.length and core.running and not self.late:
-            command = ready.take()
-            alone = not (ready.length or self.beside or core.questions)
+        while self.ready.length and core.running and not self.late:
+            command = self.ready.take()
+            alone = not (self.ready.length or self.beside or core.questions)
             if not alone and not executor.is_immediate(command):
                 shell.start_beside(command, None)
                 continue
@@ -257,9 +257,10 @@ class Stepper:
         core = self.core
         if found or durable is not None:
             return Entry(found, durable, core.commands.take_all())
-        commands, ready = core.commands, self.ready
-        while commands.length:
-            ready.put(commands.take())
+        if not self.ready.length:  # mostly: then the two queues trade places
+            self.ready, core.commands = core.commands, self.ready
+        elif core.commands.length:
+            self.ready.put_all(core.commands.take_all())
         if self._bell.waiting is not None:
             self._bell.ring()
         return None

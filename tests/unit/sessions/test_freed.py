@@ -1,10 +1,11 @@
-"""A session that is over is gone at once: nothing of it waits for the garbage collector."""
+"""What is over is gone at once: nothing of it waits for the garbage collector."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
 from pathlib import Path
+from weakref import ref
 
 import pytest
 
@@ -65,3 +66,35 @@ def test_a_session_that_is_over_leaves_no_garbage(
     tmp_path: Path, graph: Graph, *, stored: bool
 ) -> None:
     assert asyncio.run(garbage_of(tmp_path / "db" if stored else None, graph)) < 5 * COUNT
+
+
+class Large(dict[str, int]):
+    """A result that one can see the end of."""
+
+
+def test_what_a_node_returned_is_let_go_of_before_the_next_one_waits() -> None:
+    """What is recorded is a copy; the original may be large, and the next node may take days."""
+    left: list[ref[Large]] = []
+    alive: list[bool] = []
+    graph = Graph("two")
+
+    @graph.node
+    async def first(_: Context) -> dict[str, int]:
+        result = Large(size=1)
+        left.append(ref(result))
+        return result
+
+    @graph.node
+    async def second(inp: Context) -> str:
+        await asyncio.sleep(0)
+        alive.append(left[0]() is not None)
+        return str(inp.data["size"])
+
+    graph.edge("first", "second")
+
+    async def main() -> None:
+        async with Engine(db=None) as engine:
+            assert (await engine.run(graph, "task")).output == "1"
+
+    asyncio.run(main())
+    assert alive == [False]
