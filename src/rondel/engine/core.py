@@ -43,8 +43,8 @@ TAKEN_UP: Final = (ticks.Resumed, ticks.Forked)
 
 NOTHING_SPENT: Final = Usage()
 
-NOTHING_GIVEN: Final[dict[str, Any]] = {}
-"""What every session begins with, shared by all and never changed."""
+NO_INPUTS: Final[dict[str, Any]] = {}
+"""Those of a session that has not begun; shared by all and never changed."""
 
 ENDED: Final = frozenset({"completed", "bounded", "failed", "cancelled"})
 
@@ -54,12 +54,12 @@ class Core(Handover):
 
     def __init__(self, plan: Plan, effects: list[Effect] | None = None) -> None:
         super().__init__(plan, effects)
-        self.inputs = NOTHING_GIVEN
+        self.inputs = NO_INPUTS
         self.status = "pending"
         self.running = False
         self.reason = ""
         self.message = ""
-        self.signals = NOTHING_GIVEN
+        self.signals: dict[str, Any] = {}
         self.spent = NOTHING_SPENT
         """What all model calls so far took together."""
         self.calls = 0
@@ -137,7 +137,7 @@ class Core(Handover):
     def _control(self, tick: ticks.Control) -> None:
         match tick:
             case ticks.Signalled():
-                self.signals = {**self.signals, tick.name: tick.data}
+                self.signals[tick.name] = tick.data
             case ticks.Paused():
                 self.paused = True
             case ticks.Resumed():

@@ -44,12 +44,14 @@ class Steps:
 
     def remove(self, number: int) -> None:
         """It is over."""
-        if self._several is None:
+        if self._several is not None:
+            del self._several[number]
+            if not self._several:
+                self._several = None
+        elif self._lone is not None and self._lone.number == number:
             self._lone = None
-            return
-        del self._several[number]
-        if not self._several:
-            self._several = None
+        else:
+            raise KeyError(number)
 
     def clear(self) -> None:
         """All are over."""

@@ -43,5 +43,7 @@ def test_it_is_a_dict_of_steps(moves: list[int]) -> None:
             else:
                 with pytest.raises(KeyError):
                     steps[known]
+                with pytest.raises(KeyError):
+                    steps.remove(known)
     steps.clear()
     assert steps.all() == []
