@@ -16,7 +16,7 @@ def watching() -> Graph:
     @graph.node
     async def watch(inp: Context) -> str:
         signals = inp.signals
-        while GO not in signals:
+        while GO not in signals:  # noqa: ASYNC110
             await asyncio.sleep(0.001)
         return str(signals[GO])
 
