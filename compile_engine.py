@@ -36,7 +36,7 @@ OPTIMIZATION = "2"
 PRIVATE = ["-fvisibility=hidden"] if os.name == "posix" else []
 """Compiled functions call each other directly, not as something that might be replaced."""
 
-PRICE = "the engine runs as plain Python, at about four times the cost a step"
+PRICE = "the engine runs as plain Python, at about six times the cost a step"
 DEBIAN = ("gcc", "libc6-dev", "python3-dev")
 
 

@@ -47,5 +47,5 @@ class CustomBuildHook(BuildHookInterface):
     def _stay_plain(self, reason: str) -> None:
         self.app.display_warning(
             f"Not compiled: {reason}; the engine runs as plain Python, "
-            "at about four times the cost a step."
+            "at about six times the cost a step."
         )
