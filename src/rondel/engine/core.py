@@ -212,10 +212,10 @@ class Core(Handover):
         """Enter model calls of a step into the totals of all that is around it."""
         self.calls += len(usage)
         self.own_calls += len(usage)
-        self.spent = summed([self.spent, *usage])
-        self.own = summed([self.own, *usage])
-        tokens = sum(call.tokens for call in usage)
-        usd = sum(call.usd for call in usage)
+        self.spent = _added(self.spent, usage)
+        self.own = _added(self.own, usage)
+        more = _added(NOTHING_SPENT, usage)
+        tokens, usd = more.tokens, more.usd
         frame: Frame | None = self.steps[step].frame
         while frame is not None:
             frame.progress.tokens += tokens
@@ -428,16 +428,19 @@ class Core(Handover):
         self._mark(StepTicked(step, tick, step.address))
 
 
-def summed(usage: Iterable[Usage]) -> Usage:
-    """What several model calls took together."""
-    calls = list(usage)
-    return Usage(
-        "",
-        sum(call.input_tokens for call in calls),
-        sum(call.output_tokens for call in calls),
-        sum(call.usd for call in calls),
-        sum(call.duration for call in calls),
-    )
+def _added(total: Usage, calls: list[Usage]) -> Usage:
+    """What model calls took with those before them, added one by one.
+
+    `sum` adds more exactly since Python 3.12: there a total of totals is not the sum of all.
+    """
+    given, received = total.input_tokens, total.output_tokens
+    usd, duration = total.usd, total.duration
+    for call in calls:
+        given += call.input_tokens
+        received += call.output_tokens
+        usd += call.usd
+        duration += call.duration
+    return Usage("", given, received, usd, duration)
 
 
 def _over_limit(limit: int) -> str:

@@ -27,12 +27,12 @@ HELD = 0.05
 # `INSERT ... SELECT` would copy what it selects into a table of its own first.
 _FOLLOW = """
 INSERT INTO tick (seq, session, n, prev, record) VALUES (
-    ?1 + 1,
+    ?,
     (
         SELECT session FROM head
-        WHERE session = ?2 AND owner IS ?4 AND (SELECT max(seq) FROM tick) = ?1
+        WHERE session = ? AND owner IS ? AND (SELECT max(seq) FROM tick) = ?
     ),
-    ?3, ?1, ?5
+    ?, ?, ?
 )
 """
 
@@ -60,8 +60,8 @@ class Follower:
         try:
             if not self._holds and now - self._before < BRISK:
                 self._hold()
-            values = (last, head.key, head.length, head.owner, bytearray(record))
-            self._inserting.execute(_FOLLOW, values)
+            where = (last + 1, head.key, head.owner, last)
+            self._inserting.execute(_FOLLOW, (*where, head.length, last, bytearray(record)))
         except sqlite3.IntegrityError:
             self._before = 0.0
             return False

@@ -23,17 +23,17 @@ MARK = 64
 
 _WALK = """
 WITH RECURSIVE past (n, prev, record) AS (
-    SELECT n, prev, record FROM tick WHERE seq = ?1
+    SELECT n, prev, record FROM tick WHERE seq = ?
     UNION ALL
     SELECT tick.n, tick.prev, tick.record
-    FROM past JOIN tick ON tick.seq = past.prev WHERE past.n > ?2
+    FROM past JOIN tick ON tick.seq = past.prev WHERE past.n > ?
 )
-SELECT record FROM past WHERE n BETWEEN ?2 AND ?3
+SELECT record FROM past WHERE n BETWEEN ? AND ?
 """
 
 _LINEAGE = """
 WITH RECURSIVE line (key, parent, parent_length) AS (
-    SELECT key, parent, parent_length FROM session WHERE id = ?1
+    SELECT key, parent, parent_length FROM session WHERE id = ?
     UNION ALL
     SELECT session.key, session.parent, session.parent_length
     FROM line JOIN session ON session.key = line.parent
@@ -95,7 +95,7 @@ def _records(db: sqlite3.Connection, ancestor: Ancestor, first: int, end: int) -
             (ancestor.key, mark),
         ).fetchone()
         entry = row[0] if row else None
-    records = [record for (record,) in db.execute(_WALK, (entry, first, end - 1))]
+    records = [record for (record,) in db.execute(_WALK, (entry, first, first, end - 1))]
     records.reverse()
     return records
 

@@ -345,9 +345,9 @@ class SqliteStore:
             )
             if keep is not None:
                 db.execute(
-                    "DELETE FROM snapshot WHERE session = ?1 AND n NOT IN "
-                    "(SELECT n FROM snapshot WHERE session = ?1 ORDER BY n DESC LIMIT ?2)",
-                    (head.key, keep),
+                    "DELETE FROM snapshot WHERE session = ? AND n NOT IN "
+                    "(SELECT n FROM snapshot WHERE session = ? ORDER BY n DESC LIMIT ?)",
+                    (head.key, head.key, keep),
                 )
 
         return self._writer.submit(Write(head, None, insert))

@@ -41,7 +41,7 @@ _HICCUP = 2 * SLOW
 """What a commit counts at most: four slow ones in a row make a slow disk, one does not."""
 
 _TAIL = "SELECT seq, session, n FROM tick ORDER BY seq DESC LIMIT 1"
-_SETTLE = "UPDATE head SET length = ?2 + 1, last = ?3 WHERE session = ?1 AND length <= ?2"
+_SETTLE = "UPDATE head SET length = ?, last = ? WHERE session = ? AND length < ?"
 _MOVE = "UPDATE head SET length = ?, last = ? WHERE session = ? AND length = ? AND owner IS ?"
 _INSERT = "INSERT INTO tick (seq, session, n, prev, record) VALUES "
 _FIELDS = 5
@@ -378,7 +378,7 @@ class Writer:
         if row is None:
             return 0
         seq, session, n = row
-        self._db.execute(_SETTLE, (session, n, seq))
+        self._db.execute(_SETTLE, (n + 1, seq, session, n + 1))
         return int(seq)
 
     def _do_other_change(self, write: Write) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from functools import reduce
+from operator import add
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +19,11 @@ from tests.unit.sessions.playing import limited
 
 
 def total(rows: list[CallRecord]) -> UsageTotal:
-    """The sum of rows."""
+    """The sum of rows, added one by one; `sum` adds otherwise since Python 3.12."""
     return UsageTotal(
         sum(row.input_tokens for row in rows),
         sum(row.output_tokens for row in rows),
-        sum(row.usd for row in rows),
+        reduce(add, [row.usd for row in rows], 0.0),
         len(rows),
     )
 
