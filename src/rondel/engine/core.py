@@ -431,7 +431,7 @@ class Core(Handover):
 def _added(total: Usage, calls: list[Usage]) -> Usage:
     """What model calls took with those before them, added one by one.
 
-    `sum` adds more exactly since Python 3.12: there a total of totals is not the sum of all.
+    `sum` adds more exactly in newer interpreters: there a total of totals is not the sum of all.
     """
     given, received = total.input_tokens, total.output_tokens
     usd, duration = total.usd, total.duration

@@ -169,14 +169,21 @@ class Sampler:
         for known in (schema.get("default"), *(schema.get("examples") or ())):
             if isinstance(known, str):
                 return known
+        least, most = int(schema.get("minLength", 0)), schema.get("maxLength")
         kind = schema.get("format", "uri" if name.casefold() in ADDRESSES else "")
         if pattern := FORMATS.get(kind):
-            return pattern.format(day=self.rng.randint(1, 28))
+            text = pattern.format(day=self.rng.randint(1, 28))
+            if least <= len(text) and (most is None or len(text) <= most):
+                return text
         text = self.sentence()
-        least, most = int(schema.get("minLength", 0)), schema.get("maxLength")
         while len(text) < least:
             text = f"{text} {self.sentence()}"
-        return text if most is None or len(text) <= most else text[: int(most)].rstrip() or "x"
+        return text if most is None or len(text) <= most else _cut(text, least, int(most))
+
+
+def _cut(text: str, least: int, most: int) -> str:
+    """As much of a text as fits, without white space at its end."""
+    return text[:most].rstrip().ljust(min(max(least, 1), most), "x")
 
 
 def _merged(one: dict[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Final
 
 from rondel.conditions.calling import name_of
@@ -11,6 +11,7 @@ from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit, Nothing, Outcome, Suspend
 from rondel.errors import CallError, StepFailed
 from rondel.graph.promises import Calls, Promise
+from rondel.nodes.awaiting import call, call_in_thread, do_now, settle
 
 MESSAGE: Final = Message
 """Known to compiled code without a look for its name."""
@@ -39,9 +40,9 @@ class FunctionProcessor:
         """It may say anything, along all its edges."""
         return PROMISE
 
-    async def process(self, ctx: Context) -> Outcome:
+    def process(self, ctx: Context) -> Coroutine[Any, Any, Outcome]:
         """Call the function and wait for what it returns."""
-        return self.finish(await self._function(ctx), ctx)
+        return call(self._function, self.finish, ctx)
 
     def finish(self, result: Any, ctx: Context) -> Outcome:
         """What the function returned, as an outcome."""
@@ -91,20 +92,16 @@ class PlainFunctionProcessor(FunctionProcessor):
 
     __slots__ = ()
 
-    async def process(self, ctx: Context) -> Outcome:
+    def process(self, ctx: Context) -> Coroutine[Any, Any, Outcome]:
         """Call the function; should its result have to be awaited, wait for it."""
-        outcome = self.process_now(ctx)
-        return await outcome if inspect.isawaitable(outcome) else outcome
+        return do_now(self.process_now, ctx)
 
     def process_now(self, ctx: Context) -> Outcome | Awaitable[Outcome]:
         """Call the function in place; should its result have to be awaited, that is handed on."""
         result = self._function(ctx)
         if type(result) is str or type(result) is dict or not inspect.isawaitable(result):
             return self.finish(result, ctx)
-        return self._settled(result, ctx)
-
-    async def _settled(self, result: Awaitable[Any], ctx: Context) -> Outcome:
-        return self.finish(await result, ctx)
+        return settle(result, self.finish, ctx)
 
 
 class BlockingFunctionProcessor(FunctionProcessor):
@@ -112,12 +109,9 @@ class BlockingFunctionProcessor(FunctionProcessor):
 
     __slots__ = ()
 
-    async def process(self, ctx: Context) -> Outcome:
+    def process(self, ctx: Context) -> Coroutine[Any, Any, Outcome]:
         """Call the function in a thread of its own."""
-        from asyncio import to_thread
-
-        result = await to_thread(self._function, ctx)
-        return self.finish(await result if inspect.isawaitable(result) else result, ctx)
+        return call_in_thread(self._function, self.finish, ctx)
 
 
 def function_processor(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from rondel.engine.message import Message
-from rondel.engine.protocols import Context, Emit, Exit, Verdict
+from rondel.engine.protocols import Context, Emit, Exit, Outcome, Verdict
 from rondel.graph.moments import to_millisecond
 from rondel.graph.values import number
+from rondel.nodes.awaiting import do_now
 
 if TYPE_CHECKING:
     from rondel.nodes.loop import LoopConfig
@@ -34,8 +35,9 @@ class LoopProcessor:
         self._edges: Sequence[Exit] | None = None
         self._ways: tuple[Sequence[Exit], Sequence[Exit]] = ((), ())
 
-    async def process(self, ctx: Context) -> Emit:
-        return self.process_now(ctx)
+    def process(self, ctx: Context) -> Coroutine[Any, Any, Outcome]:
+        """The decision, for whoever waits for it."""
+        return do_now(self.process_now, ctx)
 
     def process_now(self, ctx: Context) -> Emit:
         """The decision; there is nothing to wait for."""

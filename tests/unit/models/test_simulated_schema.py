@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -41,7 +41,7 @@ LEAVES = st.one_of(
     st.builds(
         lambda least, more: {"type": "string", "minLength": least, "maxLength": least + more},
         st.integers(0, 200),
-        st.integers(1, 50),
+        st.integers(0, 50),
     ),
     st.sampled_from(["date", "date-time", "email", "uri", "uuid"]).map(
         lambda kind: {"type": "string", "format": kind}
@@ -80,7 +80,14 @@ def nested(inner: Any) -> Any:
 SCHEMAS = st.recursive(LEAVES, nested, max_leaves=8)
 
 
+def named(name: str, part: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": {name: part}, "required": [name]}
+
+
 @settings(deadline=None)
+@example(named("sources", {"type": "string", "maxLength": 1}), 0, 0, False)
+@example(named("text", {"type": "string", "maxLength": 0}), 0, 0, False)
+@example({"type": "array", "minItems": 40, "items": {"minLength": 6, "maxLength": 6}}, 0, 0, False)
 @given(part=SCHEMAS, seed=st.integers(), index=st.integers(0, 20), scored=st.booleans())
 def test_what_it_says_fits_the_schema(
     part: dict[str, Any], seed: int, index: int, scored: bool

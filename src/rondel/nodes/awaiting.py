@@ -1,0 +1,42 @@
+"""The waiting of compiled node types: plain Python, because compiled code never waits."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from rondel.engine.protocols import Context, Outcome
+
+Finish = Callable[[Any, Context], Outcome]
+"""Makes an outcome of what a function returned."""
+
+
+async def call(
+    function: Callable[[Context], Awaitable[Any]], finish: Finish, ctx: Context
+) -> Outcome:
+    """Call an async function and wait for what it returns."""
+    return finish(await function(ctx), ctx)
+
+
+async def call_in_thread(
+    function: Callable[[Context], Any], finish: Finish, ctx: Context
+) -> Outcome:
+    """Call a function in a thread of its own; should its result have to be awaited, do that."""
+    from asyncio import to_thread
+
+    result = await to_thread(function, ctx)
+    return finish(await result if inspect.isawaitable(result) else result, ctx)
+
+
+async def settle(result: Awaitable[Any], finish: Finish, ctx: Context) -> Outcome:
+    """Wait for what a function returned."""
+    return finish(await result, ctx)
+
+
+async def do_now(
+    process_now: Callable[[Context], Outcome | Awaitable[Outcome]], ctx: Context
+) -> Outcome:
+    """Do what takes no waiting; should it after all, wait."""
+    outcome = process_now(ctx)
+    return await outcome if isinstance(outcome, Awaitable) else outcome
