@@ -104,7 +104,7 @@ def test_check_imports_neither_an_event_loop_nor_the_nodes_that_a_graph_does_not
 ) -> None:
     modules = imported("check", graphs["literal"])
     assert not (FOREIGN | {"asyncio", "rich", "cel"}) & libraries(modules)
-    used = {"calling", "literal", "passthrough"}
+    used = {"awaiting", "calling", "literal", "passthrough"}
     assert {name for name in modules if name.startswith("rondel.nodes.")} == {
         f"rondel.nodes.{name}" for name in used
     }
