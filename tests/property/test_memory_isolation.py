@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -261,7 +262,8 @@ def test_a_session_killed_anywhere_promotes_each_step_once_and_to_its_group(
         python(RESUME, str(path)), cwd=ROOT, check=False, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    sessions = len(Engine(path).sessions().rows)
+    with closing(SqliteStore(path)) as store:
+        sessions = len(store.sessions().rows)
     assert check_file(path) == 4 * sessions
 
 
