@@ -23,7 +23,7 @@ SIZES = {
     "W2": ((100, 10_000), 2),
     "W3": ((100,), 2),
     "W4": ((200,), 2),
-    "W5": ((1_000,), 1),
+    "W5": ((1_000,), 3),
     "W6": ((1_000,), 2),
 }
 """For each workload the sizes and how many passes there are."""
@@ -31,7 +31,7 @@ SIZES = {
 PROBES = {
     "shared_commits": 10,
     "waiting": 1_000,
-    "slow_consumer": 1_000,
+    "slow_consumer": 3_000,
     "start": 4,
     "compiling": 100_000,
     "check": 1_000,

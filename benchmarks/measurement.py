@@ -25,7 +25,7 @@ Run = Callable[[], int]
 Prepare = Callable[[int, Path], AbstractContextManager[Run]]
 """Makes everything ready for a run of a size, with an empty folder for what it stores."""
 
-ENOUGH = 0.3
+ENOUGH = 1.0
 """Seconds after which a short run is not repeated any more."""
 
 MOST = 20
