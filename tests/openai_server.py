@@ -22,7 +22,10 @@ class Reply:
     """One answer of the server, or how it misbehaves.
 
     `drop_after` cuts the connection after so many chunks; `clean` makes the cut look like a
-    regular end. `silent` never answers. `before` and `between` are seconds of delay.
+    regular end. `silent` never answers. `before` and `between` are seconds of delay. `usage` may be
+    any JSON in the place of what a server reports, False for none and None for null. `pieces` are
+    the chunks of the content as they are, halves of characters too. An `endless` stream repeats
+    them until the client hangs up.
     """
 
     content: str = ""
@@ -40,7 +43,11 @@ class Reply:
     input_tokens: int = 11
     output_tokens: int = 7
     cached_tokens: int = 0
-    usage: bool = True
+    usage: bool | dict[str, Any] | None = True
+    finish_reason: str | None = ""
+    refusal: str = ""
+    pieces: Sequence[str] | None = None
+    endless: bool = False
 
 
 @dataclass
@@ -200,6 +207,8 @@ class OpenAIServer:
         extra = "".join(f"{name}: {value}\r\n" for name, value in reply.headers.items())
         writer.write(f"{head}{chunked}{extra}\r\n".encode())
         for number, event in enumerate(_events(reply, seen)):
+            if reply.endless and number >= len(_pieces(reply)):
+                break
             if reply.drop_after is not None and number >= reply.drop_after:
                 await writer.drain()
                 return False
@@ -207,6 +216,12 @@ class OpenAIServer:
                 self._leave(seen)
             line = f"data: {event}\n\n".encode()
             writer.write(line if reply.clean else b"%x\r\n%s\r\n" % (len(line), line))
+            await writer.drain()
+            await asyncio.sleep(reply.between)
+        while reply.endless:
+            for event in _events(reply, seen)[: len(_pieces(reply))]:
+                line = f"data: {event}\n\n".encode()
+                writer.write(b"%x\r\n%s\r\n" % (len(line), line))
             await writer.drain()
             await asyncio.sleep(reply.between)
         if not reply.clean:
@@ -234,7 +249,9 @@ def _send(writer: asyncio.StreamWriter, status: int, body: bytes, headers: dict[
     writer.write(f"HTTP/1.1 {status} Status\r\n{lines}\r\n".encode("latin-1") + body)
 
 
-def _usage(reply: Reply) -> dict[str, Any]:
+def _usage(reply: Reply) -> dict[str, Any] | None:
+    if reply.usage is None or isinstance(reply.usage, dict):
+        return reply.usage
     return {
         "prompt_tokens": reply.input_tokens,
         "completion_tokens": reply.output_tokens,
@@ -264,27 +281,38 @@ def _envelope(seen: Seen, kind: str) -> dict[str, Any]:
 
 
 def _completion(reply: Reply, seen: Seen) -> dict[str, Any]:
-    message: dict[str, Any] = {"role": "assistant", "content": reply.content or None}
+    message: dict[str, Any] = {"role": "assistant", "content": "".join(_pieces(reply)) or None}
     if reply.calls:
         message["tool_calls"] = _calls(reply)
-    reason = "tool_calls" if reply.calls else "stop"
-    choice = {"index": 0, "message": message, "finish_reason": reason}
+    if reply.refusal:
+        message["refusal"] = reply.refusal
+    choice = {"index": 0, "message": message, "finish_reason": _reason(reply)}
     answer = {**_envelope(seen, "chat.completion"), "choices": [choice]}
-    return {**answer, "usage": _usage(reply)} if reply.usage else answer
+    return answer if reply.usage is False else {**answer, "usage": _usage(reply)}
+
+
+def _pieces(reply: Reply) -> Sequence[str]:
+    if reply.pieces is not None:
+        return reply.pieces
+    size = -(-len(reply.content) // reply.chunks) or 1
+    return [reply.content[at : at + size] for at in range(0, len(reply.content), size)]
+
+
+def _reason(reply: Reply) -> str | None:
+    if reply.finish_reason == "":
+        return "tool_calls" if reply.calls else "stop"
+    return reply.finish_reason
 
 
 def _events(reply: Reply, seen: Seen) -> list[str]:
     """The chunks of a streamed answer: its text, its calls, the end, the usage."""
-    size = -(-len(reply.content) // reply.chunks) or 1
-    deltas: list[dict[str, Any]] = [
-        {"content": reply.content[at : at + size]} for at in range(0, len(reply.content), size)
-    ]
+    deltas: list[dict[str, Any]] = [{"content": piece} for piece in _pieces(reply)]
     deltas += [{"tool_calls": [call]} for call in _calls(reply)]
-    reason = "tool_calls" if reply.calls else "stop"
+    deltas += [{"refusal": reply.refusal}] if reply.refusal else []
     choices = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
-    choices.append({"index": 0, "delta": {}, "finish_reason": reason})
+    choices.append({"index": 0, "delta": {}, "finish_reason": _reason(reply)})
     envelope = _envelope(seen, "chat.completion.chunk")
     events = [json.dumps({**envelope, "choices": [choice]}) for choice in choices]
-    if reply.usage:
+    if reply.usage is not False:
         events.append(json.dumps({**envelope, "choices": [], "usage": _usage(reply)}))
     return [*events, DONE]

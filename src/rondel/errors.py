@@ -9,7 +9,8 @@ RondelError
 │   ├── SessionBusy          another process drives it
 │   └── Disconnected         the session's process is going away
 ├── StepFailed               a step failed for good, after its retries
-│   └── StepTimeout
+│   ├── StepTimeout
+│   └── Exited               its code tried to end the program
 ├── ModelError               a language model could not answer
 └── JournalError             the journal cannot keep or give back what was asked
     ├── Unstorable           a value that a journal cannot hold
@@ -87,6 +88,10 @@ class StepFailed(RondelError):
 
 class StepTimeout(StepFailed):
     """A step took longer than its node's timeout."""
+
+
+class Exited(StepFailed):
+    """Code in a graph tried to end the program."""
 
 
 class ModelError(RondelError):

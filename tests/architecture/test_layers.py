@@ -39,6 +39,7 @@ SHELL = {
     "bell.py",
     "context.py",
     "executor.py",
+    "exits.py",
     "fan.py",
     "host.py",
     "protocols.py",

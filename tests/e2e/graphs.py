@@ -108,7 +108,7 @@ graph:
 STEADY = """
 graph:
   id: steady
-  breaker: {min_entropy: 0}
+  breaker: {min_entropy: 0, repeats: 9000}
   start: Tick
   nodes:
     - {id: Tick, type: agent, config: {provider: scripted, answers: [{content: tick, delay: 0.1}]}}

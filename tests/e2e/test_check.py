@@ -34,6 +34,7 @@ def test_check_lists_nested_loops_with_their_bounds(call: Call) -> None:
                     "tokens": None,
                     "usd": None,
                 },
+                "each_continue": None,
             },
             {
                 "head": "Draft",
@@ -48,9 +49,14 @@ def test_check_lists_nested_loops_with_their_bounds(call: Call) -> None:
                     "tokens": None,
                     "usd": None,
                 },
+                "each_continue": None,
             },
         ],
         "worst_case": {"steps": 37, "model_calls": 24, "tokens": None, "usd": None},
+        "unbounded": [
+            "tokens and cost are unbounded: Outline, Draft, Polish, Editor: simulated text has no "
+            "fixed length"
+        ],
     }
 
 
@@ -58,7 +64,7 @@ def test_a_wrong_graph_has_the_same_fields(call: Call, graph_file: Write) -> Non
     ran = call("check", graph_file("graph: {id: g, nodes: [{id: a, type: agnet}]}"), "--json")
     assert ran.code == 2
     found = json.loads(ran.out)
-    assert found.keys() == {"valid", "errors", "warnings", "loops", "worst_case"}
+    assert found.keys() == {"valid", "errors", "warnings", "loops", "worst_case", "unbounded"}
     assert (found["valid"], found["loops"], found["worst_case"]) == (False, [], None)
     assert found["errors"][0].keys() == {"file", "line", "path", "message", "hint"}
 
@@ -109,7 +115,8 @@ def test_a_graph_that_is_right_says_so(call: Call, graph_file: Write) -> None:
 def test_people_see_a_table_of_loops(call: Call, graph_file: Write) -> None:
     ran = call("check", graph_file(graphs.LOOP))
     assert (ran.code, ran.err) == (0, "")
-    _, worst, _, header, row = ran.out.splitlines()
+    _, worst, why, _, header, row = ran.out.splitlines()
+    assert why == ("tokens and cost are unbounded: Critic: simulated text has no fixed length")
     assert worst == "a run takes at most: steps 10, model calls 6, tokens unbounded, cost unbounded"
     assert header.split() == [
         "LOOP",
@@ -173,3 +180,33 @@ def test_a_drawing_of_another_kind_is_refused_in_one_line(
     ran = call("check", graph_file(graphs.LOOP), "--graph", tmp_path / "no" / "out.svg")
     assert ran.code == 2
     assert ran.err.count("\n") == 1
+
+
+def test_what_a_person_may_add_is_told_beside_what_is_certain(
+    call: Call, graph_file: Write
+) -> None:
+    text = """
+graph:
+  id: g
+  start: A
+  loops:
+    A: {max_rounds: 5, budget: {tokens: 300}, on_limit: human}
+  nodes:
+    - id: A
+      type: agent
+      config:
+        provider: scripted
+        answers: [{content: a, usage: {input_tokens: 60, output_tokens: 40}}]
+    - {id: B, type: passthrough}
+  edges:
+    - {from: A, to: A}
+    - {from: A, to: B, condition: false}
+"""
+    file = graph_file(text)
+    (loop,) = json.loads(call("check", file, "--json").out)["loops"]
+    more = {"rounds": 5, "steps": 5, "model_calls": 5, "tokens": 400, "usd": 0.0}
+    assert loop["each_continue"] == loop["worst_case"] == more
+    assert (
+        "A: a person is asked at its limit; all figures are up to that question, and each "
+        '"continue" without a number adds at most 5 rounds, 5 calls, 400 tokens, $0.0000\n'
+    ) in call("check", file).out

@@ -24,6 +24,7 @@ from rondel import (
     Session,
 )
 from rondel.engine.protocols import Handler
+from rondel.graph.recall import Recall
 from rondel.sessions.records import QuestionRecord, StepRecord
 from rondel.sessions.registry import builtin_registry
 
@@ -32,6 +33,10 @@ class ScriptConfig(BaseModel):
     """What a script node emits at its k-th execution; the last entry is repeated."""
 
     outputs: list[list[str | dict[str, Any]]]
+
+    def recalls(self) -> Recall:
+        """So many of its outputs that all cases are met; the reference knows the same rule."""
+        return Recall(task=True, own=(-1, 1, 2)[len(self.outputs) % 3])
 
 
 class ScriptProcessor:
@@ -133,6 +138,14 @@ async def journal_of(
         while (await session.settled()).status == "waiting" and left:
             await session.answer(left.pop(0))
         return graph, list(session.journal())
+
+
+def recollections(steps: list[StepRecord]) -> dict[str, list[list[tuple[str, str]]]]:
+    """Per node, what its executions were shown besides what they saw."""
+    found: dict[str, list[list[tuple[str, str]]]] = defaultdict(list)
+    for step in steps:
+        found[step.node_id].append([(each["source"], each["content"]) for each in step.recalled])
+    return dict(found)
 
 
 def executions(steps: list[StepRecord]) -> dict[str, list[tuple[list[Any], list[str]]]]:

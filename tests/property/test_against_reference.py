@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rondel import Event
-from tests.property.harness import executions, play
+from tests.property.harness import executions, play, recollections
 from tests.reference.generator import Case, graphs
 from tests.reference.interpreter import interpret
 from tests.reference.run import Run
@@ -46,8 +46,9 @@ def test_the_engine_does_what_the_reference_does(case: Case, jitter: int | None)
         return
     if expected.output:
         assert result.output == expected.output
-    got = executions(steps)
+    got, shown = executions(steps), recollections(steps)
     for node, runs in expected.executions.items():
         assert got.pop(node, []) == [(run.inputs, run.outputs) for run in runs], node
+        assert shown.get(node, []) == [run.recalled for run in runs], node
     assert not got
     assert _loops(events) == _expected_loops(expected)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rondel import Event
 from rondel.sessions.records import StepRecord
-from tests.property.harness import executions, play
+from tests.property.harness import executions, play, recollections
 from tests.reference.contract_generator import contracted_graphs, seeded_case
 from tests.reference.generator import Case
 from tests.reference.interpreter import Nudge, interpret
@@ -98,7 +98,7 @@ def _timeless(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _assert_same_executions(steps: list[StepRecord], expected: Run) -> None:
-    got = executions(steps)
+    got, shown = executions(steps), recollections(steps)
     got_data: dict[str, list[tuple[list[Any], list[Any]]]] = defaultdict(list)
     for step in steps:
         data_in = [_timeless(message["data"]) for message in step.inputs]
@@ -106,6 +106,7 @@ def _assert_same_executions(steps: list[StepRecord], expected: Run) -> None:
         got_data[step.node_id].append((data_in, data_out))
     for node, runs in expected.executions.items():
         assert got.pop(node, []) == [(run.inputs, run.outputs) for run in runs], node
+        assert shown.get(node, []) == [run.recalled for run in runs], node
         assert got_data[node] == [(run.input_data, run.output_data) for run in runs], node
     assert not got
 

@@ -76,6 +76,11 @@ class Frame:
         return read_contract(self.graph.loops.get(self.scope.head or "") or {})
 
     @property
+    def innermost_loop(self) -> Frame | None:
+        """The entry of the innermost loop around what runs here, also through subgraphs."""
+        return next((frame for frame in (self, *self.around()) if frame.is_loop), None)
+
+    @property
     def exits_now(self) -> bool:
         return self.is_loop and self.contract.exit == "now"
 

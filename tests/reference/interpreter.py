@@ -27,7 +27,7 @@ from tests.reference.messages import (
     carried,
     condition_holds,
 )
-from tests.reference.nodes import Memory, Outcome, edges_chosen, execute
+from tests.reference.nodes import Memory, Outcome, edges_chosen, execute, outputs_recalled
 from tests.reference.run import Execution, LoopRun, Notice, RoundRun, Run
 from tests.reference.scores import Output, in_logical_order, round_data
 from tests.reference.standing import Best, Emitted, Ending
@@ -54,14 +54,16 @@ def interpret(
     its head, execution by execution; both by the head's name.
     """
     graph = read_graph(document["graph"])
+    message = Message(task, "TASK", data={"task": task})
     session = _Session(
+        message,
         graph.max_steps,
         list(answers),
         {head: list(given) for head, given in (decisions or {}).items()},
         nudges or {},
     )
     try:
-        result = session.run_graph(graph, "", [Message(task, "TASK", data={"task": task})], None)
+        result = session.run_graph(graph, "", [message], None)
     except _SessionEnds as end:
         return session.report(graph, end.status, end.reason, [])
     if not result:
@@ -79,6 +81,7 @@ class _SessionEnds(Exception):
 
 @dataclass
 class _Session:
+    task: Message
     max_steps: int
     answers: list[str]
     decisions: dict[str, list[str]]
@@ -101,7 +104,9 @@ class _Session:
         parent, path = caller or (None, ())
         frame = Frame(graph, names, root_scope(graph), path, parent)
         for node in graph.nodes.values():
-            self.contexts[names + node.id] = Context(node.context_window)
+            known = self.contexts.get(names + node.id)
+            said = known.said if known is not None else []
+            self.contexts[names + node.id] = Context(node.context_window, said=said)
         for node_id in graph.start:
             before_all = [Delivery((), message) for message in inputs]
             self._context(frame, node_id).pending += before_all
@@ -172,7 +177,7 @@ class _Session:
 
     def _as_best(self, frame: Frame) -> Best:
         assert frame.value is not None
-        contexts = {node_id: self._context(frame, node_id).copy() for node_id in frame.scope.nodes}
+        contexts = {name: self.contexts[name].copy() for name in self._names_in(frame)}
         return Best(frame.round, frame.value, frame.line, dict(frame.emitted), contexts)
 
     def _budget_ending(self, frame: Frame) -> Ending | None:
@@ -245,8 +250,10 @@ class _Session:
         """Put back what the best round left to the nodes of the loop."""
         best = frame.standing.best
         assert best is not None
-        for node_id, context in best.contexts.items():
-            self.contexts[frame.names + node_id] = context.copy()
+        for name in self._names_in(frame):
+            kept = best.contexts.get(name)
+            window = self.contexts[name].window
+            self.contexts[name] = Context(window) if kept is None else kept.copy()
         frame.measured_from = best.value
         frame.line = best.line
         self.happened["rolled back"] += 1
@@ -333,9 +340,13 @@ class _Session:
         path = frame.path_at(level)
         context = self._context(frame, node_id)
         inputs = context.take_inputs()
-        outcome = self._execute(frame, frame.graph.nodes[node_id], inputs, path)
+        node = frame.graph.nodes[node_id]
+        recalled = self._recalled(frame, node, inputs)
+        outcome = self._execute(frame, node, inputs, path)
         context.remember(outcome.messages, path)
-        self._record(frame, node_id, path, inputs, outcome)
+        if outcome.messages and frame.innermost_loop is not None:
+            context.said.append((frame.innermost_loop, outcome.messages))
+        self._record(frame, node_id, path, inputs, recalled, outcome)
         for edge in edges_chosen(outcome.verdict, frame.graph.edges_from(node_id)):
             if not _is_dead(frame, edge, is_last):
                 accepted = [
@@ -344,6 +355,16 @@ class _Session:
                     if condition_holds(edge.condition, message)
                 ]
                 self._send(frame, edge, accepted, path)
+
+    def _recalled(self, frame: Frame, node: Node, inputs: list[Message]) -> list[Message]:
+        """The task and the node's own outputs of this loop, unless it sees them anyway."""
+        most = outputs_recalled(node)
+        if most == 0:
+            return []
+        own = self._context(frame, node.id).recalled(frame.innermost_loop, most, inputs)
+        sees_task = any(message.words == self.task.words for message in inputs)
+        self.happened["recalled"] += bool(own)
+        return own if sees_task else [self.task, *own]
 
     def _count_step(self) -> None:
         if self.steps == self.max_steps:
@@ -371,13 +392,20 @@ class _Session:
         return self.answers.pop(0)
 
     def _record(
-        self, frame: Frame, node_id: str, path: Path, inputs: list[Message], outcome: Outcome
+        self,
+        frame: Frame,
+        node_id: str,
+        path: Path,
+        inputs: list[Message],
+        recalled: list[Message],
+        outcome: Outcome,
     ) -> None:
         messages, verdict = outcome.messages, outcome.verdict
         self.executions[frame.names + node_id].append(
             Execution(
                 inputs=[(message.source, message.content) for message in inputs],
                 outputs=[message.content for message in messages],
+                recalled=[(message.source, message.content) for message in recalled],
                 input_data=[message.data for message in inputs],
                 output_data=[message.data for message in messages],
             )
@@ -419,6 +447,12 @@ class _Session:
 
     def _context(self, frame: Frame, node_id: str) -> Context:
         return self.contexts[frame.names + node_id]
+
+    def _names_in(self, frame: Frame) -> list[str]:
+        """The names of a loop's nodes, and of those in the subgraphs among them."""
+        nodes = [frame.names + node_id for node_id in frame.scope.nodes]
+        inside = tuple(f"{name}/" for name in nodes)
+        return [name for name in self.contexts if name in nodes or name.startswith(inside)]
 
     def _drop_pending(self, frame: Frame) -> None:
         for node_id in frame.scope.nodes:

@@ -24,6 +24,11 @@ class Message:
     """Set by an edge with `keep_message`; a passthrough hands the mark on with the message."""
 
     @property
+    def words(self) -> str:
+        """The text; of data alone, that."""
+        return self.content or (repr(self.data) if self.data else "")
+
+    @property
     def is_empty(self) -> bool:
         """Whether there is neither text nor data in it."""
         return not self.content and not self.data
@@ -61,10 +66,13 @@ class Context:
     window: int
     retained: list[Retained] = field(default_factory=list)
     pending: list[Delivery] = field(default_factory=list)
+    said: list[tuple[object, list[Message]]] = field(default_factory=list)
+    """All that the node said inside loops, with the entry of the innermost one."""
 
     def copy(self) -> Context:
         """The same, to be put back later."""
-        return replace(self, retained=list(self.retained), pending=list(self.pending))
+        lists = list(self.retained), list(self.pending), list(self.said)
+        return Context(self.window, *lists)
 
     def take_inputs(self) -> list[Message]:
         """Apply the pending deliveries in logical order; return all that the node now sees."""
@@ -88,6 +96,13 @@ class Context:
         if self.window != 0:
             self.retained += [Retained(message) for message in outputs]
         self.retained = [replace(each, since=each.since or step) for each in self.retained]
+
+    def recalled(self, entry: object, most: int | None, inputs: list[Message]) -> list[Message]:
+        """The newest outputs of this entry that the node does not see anyway; None is all."""
+        outputs = [messages for when, messages in self.said if when is entry]
+        newest = outputs if most is None else outputs[max(len(outputs) - most, 0) :]
+        seen = ["", *(message.words for message in inputs)]
+        return [each for messages in newest for each in messages if each.words not in seen]
 
     def forget_unless(self, carried: Callable[[Path], bool]) -> None:
         """Drop what was retained at a time that is not carried on; kept messages stay."""

@@ -59,6 +59,13 @@ def execute(node: Node, inputs: list[Message], memory: Memory, round: int) -> Ou
     raise ValueError(f"the reference knows no node type {node.type!r}")
 
 
+def outputs_recalled(node: Node) -> int | None:
+    """How many of its own outputs a node recalls; a script by its length, None is all."""
+    if node.type != "script":
+        return 0
+    return (None, 1, 2)[len(node.config["outputs"]) % 3]
+
+
 def edges_chosen(verdict: Verdict | None, edges: list[Edge]) -> list[Edge]:
     """The edges that a node's output may take: all, unless it is a `loop` node that routes."""
     if verdict is None or len(edges) < 2:

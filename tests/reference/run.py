@@ -13,6 +13,8 @@ class Execution:
 
     inputs: list[tuple[str, str]]
     outputs: list[str]
+    recalled: list[tuple[str, str]] = field(default_factory=list)
+    """What it was shown besides, as (source, text)."""
     input_data: list[dict[str, Any]] = field(default_factory=list, compare=False)
     output_data: list[dict[str, Any]] = field(default_factory=list, compare=False)
 

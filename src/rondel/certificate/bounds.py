@@ -21,8 +21,8 @@ class Bound:
     seconds: float | None = None
     """It ends in the first round that finds so much time over."""
     timed_by: str = ""
-    until_asked: bool = False
-    """Whether a person may let it go on when it is reached."""
+    asks: bool = False
+    """Whether a person is asked when it or a budget of the loop is used up."""
     unproven: tuple[str, ...] = ()
     """What was meant to bound the loop, and why that cannot be proven."""
     apart: frozenset[int] = frozenset()
@@ -51,7 +51,7 @@ def bound_of(plan: Plan, body: Body, prover: Prover) -> Bound:
         source,
         seconds,
         timed_by,
-        until_asked=asks and rounds == cap,
+        asks=asks,
         unproven=tuple(_told(proof) for proof in proofs if not proof.holds),
         apart=prover.apart(body),
     )

@@ -12,6 +12,7 @@ from rondel.certificate.forest import Body, Forest, cap_of, contract_of, forest_
 from rondel.certificate.promised import promises_of
 from rondel.certificate.proof import Prover
 from rondel.certificate.reckoning import Reckoning, reckoning_of
+from rondel.certificate.unbounded import unbounded
 from rondel.graph.plan import Plan
 from rondel.graph.promises import Promise
 
@@ -31,6 +32,8 @@ class LoopCertificate:
     """Of all its entries together."""
     cost: Cost
     """Of all its entries together."""
+    each_continue: Cost | None = None
+    """What a person may add, who is asked at its limit, each time that it is let go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,8 @@ class Certificate:
     """By node of the plan: how often it can run."""
     promises: tuple[Promise, ...] = ()
     """By node of the plan: what all this is reckoned from."""
+    unbounded: tuple[str, ...] = ()
+    """Why figures of the whole are not bounded, if some are not."""
 
 
 def certify(plan: Plan) -> Certificate:
@@ -52,7 +57,9 @@ def certify(plan: Plan) -> Certificate:
     prover = Prover(plan, promises)
     bounds = {loop: _bound(plan, loop, prover) for loop in forest.loops}
     totals = _Totals(forest, reckoning_of(forest, bounds, promises))
-    return replace(totals.certificate(), promises=tuple(promises))
+    whole = totals.certificate()
+    why = unbounded(plan, whole.cost, whole.executions, promises)
+    return replace(whole, promises=tuple(promises), unbounded=why)
 
 
 def _bound(plan: Plan, loop: Body, prover: Prover) -> Bound:
@@ -131,7 +138,8 @@ class _Totals:
         before = self._found.get(key)
         if before is None:
             names = tuple(self._plan.nodes[node].id for node in body.nodes)
-            self._found[key] = LoopCertificate(head, names, parent, bound, rounds, cost)
+            more = self._reckoning.costs[body] if bound.asks else None
+            self._found[key] = LoopCertificate(head, names, parent, bound, rounds, cost, more)
             return
         looser = max(before.bound, bound, key=lambda each: each.rounds)
         self._found[key] = replace(

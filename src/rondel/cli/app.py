@@ -10,6 +10,8 @@ from keyword import iskeyword
 from typing import Any
 
 from rondel.cli.failures import explain
+from rondel.cli.noise import hushed
+from rondel.cli.screen import guarded
 from rondel.errors import CallError
 
 VERBS = {
@@ -54,6 +56,11 @@ Options:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; never raises, but for a second Ctrl-C."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    with guarded(), hushed(debug="--debug" in arguments):
+        return _main(arguments)
+
+
+def _main(arguments: list[str]) -> int:
     try:
         _speak_any_language()
         code = _dispatch(arguments)

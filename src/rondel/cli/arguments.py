@@ -11,22 +11,55 @@ from rondel.errors import CallError
 from rondel.graph.names import Names
 from rondel.graph.paths import Path
 
-KEY = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
+KEY = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(?!=)(.*)", re.DOTALL)
+ROOTS = ("graph", "vars", "version")
+"""Where the paths of a whole document begin; any other begins inside `graph`."""
+
 STEP = re.compile(
     r"""\.?(?: \["([^"]*)"\] | \['([^']*)'\] | \[(\d+)\] | ([^.\[\]="']+) )""", re.VERBOSE
 )
 
 
 def parse_inputs(options: Sequence[str]) -> dict[str, Any]:
-    """A session's inputs: `key=value` each one key, anything else the task."""
+    """A session's inputs: `key=value` each one key, anything else the task.
+
+    A formula is no key: one letter is a key only before a single word, `==` never follows one.
+    """
     inputs: dict[str, Any] = {}
     for option in options:
-        found = KEY.fullmatch(option)
-        key, value = (found[1], parse_value(found[2])) if found else ("task", option)
+        key, value = _input(option)
         if key in inputs:
             raise CallError(f"-i gives {key!r} twice; put it all in one -i {key}=TEXT")
         inputs[key] = value
     return inputs
+
+
+def _input(option: str) -> tuple[str, Any]:
+    found = KEY.fullmatch(option)
+    if found is None:
+        return "task", option
+    value = parse_value(found[2])
+    is_formula = len(found[1]) == 1 and isinstance(value, str) and len(value.split()) > 1
+    return ("task", option) if is_formula else (found[1], value)
+
+
+def parse_object(text: str) -> dict[str, Any]:
+    """The inputs of `--input-json`: one JSON object, taken as it is."""
+    value = parse_value(text)
+    if not isinstance(value, dict):
+        raise CallError('--input-json is not a JSON object; write it as in \'{"task": "..."}\'')
+    return value
+
+
+def merged(*inputs: dict[str, Any]) -> dict[str, Any]:
+    """All inputs together; raises if two of them give the same key."""
+    whole: dict[str, Any] = {}
+    for given in inputs:
+        twice = next((key for key in given if key in whole), None)
+        if twice is not None:
+            raise CallError(f"the input {twice!r} is given twice; leave one of them out")
+        whole |= given
+    return whole
 
 
 def parse_value(text: str) -> Any:
@@ -47,9 +80,16 @@ def parse_change(option: str) -> tuple[Path, Any]:
     if not path or option[end : end + 1] != "=":
         raise CallError(
             f"--set {option!r} is not path=value; write it as in "
-            "--set graph.limits.max_steps=5 or --set 'graph.nodes[\"A.b\"].config.role=editor'"
+            "--set limits.max_steps=5 or --set 'nodes[\"A.b\"].config.role=editor'"
         )
     return path, parse_value(option[end + 1 :])
+
+
+def in_document(path: Path, document: dict[str, Any]) -> Path:
+    """Where a path of `--set` leads in a document: `graph.` in front may be left out."""
+    if "graph" not in document and "nodes" in document:
+        return path[1:] if path[0] == "graph" and len(path) > 1 else path
+    return path if path[0] in ROOTS else ("graph", *path)
 
 
 def parse_path(text: str) -> Path:

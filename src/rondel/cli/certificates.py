@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rondel.certificate import Bound, Certificate
+from rondel.certificate import Certificate, LoopCertificate
 from rondel.cli.tables import length, print_table
 from rondel.graph.plan import Plan
 
@@ -22,6 +22,8 @@ def print_certificate(file: str, plan: Plan, certificate: Certificate, *, valid:
     parts = [f"steps {cost.steps:,}", f"model calls {_figure(cost.calls)}"]
     parts += [f"tokens {_figure(cost.tokens)}", f"cost {_money(cost.usd)}"]
     print(f"a run takes at most: {', '.join(parts)}")
+    for reason in certificate.unbounded:
+        print(reason)
     if certificate.loops:
         print()
         _print_loops(certificate)
@@ -43,14 +45,19 @@ def _print_loops(certificate: Certificate) -> None:
         for loop in certificate.loops
     ]
     print_table(COLUMNS, rows, FIGURES)
-    notes = [(loop.head, note) for loop in certificate.loops for note in _notes(loop.bound)]
+    notes = [(loop.head, note) for loop in certificate.loops for note in _notes(loop)]
     for head, note in notes:
         print(f"{head}: {note}")
 
 
-def _notes(bound: Bound) -> Iterator[str]:
-    if bound.until_asked:
-        yield "then a person is asked, and may let it go on: all figures are up to that question"
+def _notes(loop: LoopCertificate) -> Iterator[str]:
+    bound, more = loop.bound, loop.each_continue
+    if more is not None:
+        yield (
+            "a person is asked at its limit; all figures are up to that question, and each "
+            f'"continue" without a number adds at most {_count(bound.rounds, "round")}, '
+            f"{_figure(more.calls)} calls, {_figure(more.tokens)} tokens, {_money(more.usd)}"
+        )
     if bound.seconds is not None:
         time = length(bound.seconds)
         yield f"it ends in the first round that finds {time} over ({bound.timed_by})"

@@ -10,11 +10,12 @@ import msgspec
 import typer
 
 from rondel.certificate import DEFAULT, Certificate, certify, lints_of
+from rondel.cli.arguments import parse_change
 from rondel.cli.certificates import print_certificate
 from rondel.cli.documents import open_graph
 from rondel.cli.failures import WRONG, complain
 from rondel.cli.loops import LoopFace, WorstCase, faces_of, worst_case
-from rondel.cli.options import Compat
+from rondel.cli.options import Changes, Compat
 from rondel.errors import GraphError, Problem
 from rondel.sessions.graph import Graph
 
@@ -27,6 +28,8 @@ class Findings(msgspec.Struct):
     warnings: list[dict[str, Any]]
     loops: list[LoopFace] = []
     worst_case: WorstCase | None = None
+    unbounded: list[str] = []
+    """Why figures of the worst case are null."""
 
 
 def check(
@@ -40,6 +43,7 @@ def check(
     graph: Annotated[
         str | None, typer.Option("--graph", metavar="OUT", help="Draw it: a .svg or .mmd file.")
     ] = None,
+    changes: Changes = None,
     compat: Compat = None,
     debug: Annotated[  # noqa: ARG001
         bool, typer.Option("--debug", help="Show tracebacks.")
@@ -54,7 +58,8 @@ def check(
 
         check_suffix(graph)
     try:
-        opened = open_graph(file, compat=compat)
+        changed = [parse_change(change) for change in changes or []]
+        opened = open_graph(file, changed, compat=compat, demand_secrets=False)
     except GraphError as error:
         return _tell_errors(error.problems, as_json=as_json)
     plan = opened.graph.plan()
@@ -67,7 +72,8 @@ def check(
         draw(plan, certificate, graph)
     if as_json:
         faces, whole = faces_of(certificate), worst_case(certificate.cost)
-        _print_json(Findings(not errors, _faces(errors), _faces(warnings), faces, whole))
+        why = list(certificate.unbounded)
+        _print_json(Findings(not errors, _faces(errors), _faces(warnings), faces, whole, why))
     else:
         _complain(errors, warnings)
         print_certificate(file, plan, certificate, valid=not errors)

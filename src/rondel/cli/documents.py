@@ -13,7 +13,7 @@ from pathlib import Path as FilePath
 from typing import Any, cast
 
 from rondel.cli.agents import configs_in_document, with_provider
-from rondel.cli.arguments import parse_path
+from rondel.cli.arguments import in_document, parse_path
 from rondel.errors import CallError, GraphError, Problem
 from rondel.graph.names import Names
 from rondel.graph.paths import Path, path_text
@@ -38,27 +38,60 @@ def open_graph(
     changes: Sequence[Change] = (),
     provider: str | None = None,
     compat: str | None = None,
+    *,
+    demand_secrets: bool = True,
 ) -> Opened:
     """The graph of a file; raises GraphError or CallError with all that is wrong.
 
-    `compat` names the system whose format the file is in.
+    `compat` names the system whose format the file is in; `demand_secrets` is Graph.load's.
     """
     if provider is not None:
         _check_provider(provider)
     if FilePath(file).suffix == ".py":
         opened = _python_graph(file, changes, provider)
-    elif changes or provider:
-        opened = _changed_graph(file, changes, provider, compat)
     else:
-        graph = Graph.load(file, compat=compat)
-        opened = Opened(graph, graph.warnings)
+        try:
+            opened = _file_graph(file, changes, provider, compat, demand_secrets)
+        except GraphError:
+            foreign = None if compat else _foreign_problem(file)
+            if foreign is None:
+                raise
+            raise GraphError([foreign]) from None
     if provider is not None:
         _replace_in_files(opened.graph, provider)
     return opened
 
 
+def _file_graph(
+    file: str,
+    changes: Sequence[Change],
+    provider: str | None,
+    compat: str | None,
+    demand_secrets: bool,
+) -> Opened:
+    if changes or provider:
+        return _changed_graph(file, changes, provider, compat, demand_secrets)
+    graph = Graph.load(file, compat=compat, demand_secrets=demand_secrets)
+    return Opened(graph, graph.warnings)
+
+
+def _foreign_problem(file: str) -> Problem | None:
+    """What to do with a file of another system that was taken for one of this."""
+    from rondel.formats.recognition import TITLES, recognised
+
+    compat = recognised(file)
+    if compat is None:
+        return None
+    remedy = f"add --compat {compat}, or translate it: rondel import {file} --from {compat}"
+    return Problem(f"this is a graph of {TITLES[compat]}", hint=remedy, file=file)
+
+
 def _changed_graph(
-    file: str, changes: Sequence[Change], provider: str | None, compat: str | None
+    file: str,
+    changes: Sequence[Change],
+    provider: str | None,
+    compat: str | None,
+    demand_secrets: bool,
 ) -> Opened:
     """The graph of a changed document; what is wrong with it is still told by line."""
     try:
@@ -70,12 +103,17 @@ def _changed_graph(
     except OSError:
         parsed = None
     if parsed is None or parsed.problems or not isinstance(parsed.data, dict):
-        graph = Graph.load(file, compat=compat)
+        graph = Graph.load(file, compat=compat, demand_secrets=demand_secrets)
         return Opened(graph, graph.warnings)
     document = json.loads(json.dumps(parsed.data, default=str))
     _change(document, changes, provider)
     with _placed(file, parsed.positions):
-        graph = Graph.loads(json.dumps(document), file=file, compat=_still(compat, document))
+        graph = Graph.loads(
+            json.dumps(document),
+            file=file,
+            compat=_still(compat, document),
+            demand_secrets=demand_secrets,
+        )
     places = (_with_place(warning, file, parsed.positions) for warning in graph.warnings)
     return Opened(graph, (*parsed.warnings, *places))
 
@@ -104,8 +142,7 @@ def _with_place(problem: Problem, file: str, positions: Positions | None) -> Pro
 
 def _change(document: dict[str, Any], changes: Sequence[Change], provider: str | None) -> None:
     for path, value in changes:
-        bare = path[0] == "graph" and "graph" not in document and "nodes" in document
-        _set(document, path[1:] if bare else path, value)
+        _set(document, in_document(path, document), value)
     if provider is not None:
         for config in configs_in_document(document.get("graph", document)):
             _replace_provider(config, provider)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated
 
 import typer
 
+from rondel.cli.arguments import parse_change
 from rondel.cli.database import open_existing
-from rondel.cli.documents import open_graph
-from rondel.cli.options import Db, Debug
+from rondel.cli.documents import Change, open_graph
+from rondel.cli.options import Changes, Compat, Db, Debug
 from rondel.cli.tables import print_table
 from rondel.cli.views import json_line, money
 from rondel.forecast.estimate import Amounts, Estimate
@@ -22,6 +24,8 @@ def estimate(
         str, typer.Argument(metavar="FILE", help="A graph: YAML, JSON, or Python with a `graph`.")
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+    changes: Changes = None,
+    compat: Compat = None,
     db: Db = None,
     debug: Debug = False,  # noqa: ARG001
 ) -> int:
@@ -30,10 +34,12 @@ def estimate(
     What is expected comes from past sessions of the graph, where there are any, else from
     simulated runs at the prices of the models that the graph names.
     """
-    graph = open_graph(file).graph
+    changed = [parse_change(change) for change in changes or []]
+    opener = partial(_opened, file, changed, compat)
+    graph = opener()
     store = open_existing(db).store
     try:
-        found = estimated(graph, partial(_opened, file), store)
+        found = estimated(graph, opener, store)
     finally:
         store.close()
     if as_json:
@@ -43,8 +49,8 @@ def estimate(
     return 0
 
 
-def _opened(file: str) -> Graph:
-    return open_graph(file).graph
+def _opened(file: str, changes: Sequence[Change], compat: str | None) -> Graph:
+    return open_graph(file, changes, compat=compat, demand_secrets=False).graph
 
 
 def _print(found: Estimate) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 
+from rondel.cli.screen import visible
 from rondel.errors import CallError, GraphError, JournalError, RondelError, SessionError
 
 FAILED = 1
@@ -24,7 +25,7 @@ def explain(error: Exception, *, debug: bool = False) -> int:
 def complain(message: str, kind: str = "error") -> None:
     """One line on stderr."""
     sys.stdout.flush()
-    print(f"{kind}: {' '.join(message.split())}", file=sys.stderr)
+    print(f"{kind}: {visible(' '.join(message.split()))}", file=sys.stderr)
 
 
 def _lines(error: Exception) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rondel.cli.arguments import parse_value
+from rondel.cli.arguments import parse_change, parse_value
 from rondel.cli.conversation import past_of
 from rondel.cli.database import find, open_existing, ways
 from rondel.cli.foreground import Foreground, hand_over
@@ -62,7 +62,7 @@ def fork(
 
 
 def parse_changes(options: Sequence[str]) -> dict[str, Any]:
-    """The changes of `--set path=value`, by path."""
+    """The changes of `--set path=value`, by path; as in a file, `graph.` in front is the same."""
     changes: dict[str, Any] = {}
     for option in options:
         path, equals, value = option.partition("=")
@@ -71,7 +71,10 @@ def parse_changes(options: Sequence[str]) -> dict[str, Any]:
                 f"--set {option!r} is not path=value; write inputs.KEY=VALUE, "
                 "nodes.ID.config.KEY=VALUE or answer=VALUE"
             )
-        changes[path] = parse_value(value)
+        if "[" in path:
+            steps, _ = parse_change(option)
+            path = ".".join(map(str, steps))
+        changes[path.removeprefix("graph.")] = parse_value(value)
     return changes
 
 

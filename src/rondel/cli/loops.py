@@ -37,6 +37,8 @@ class LoopFace(msgspec.Struct, frozen=True):
     source: str
     """Where the bound comes from."""
     worst_case: LoopWorstCase
+    each_continue: LoopWorstCase | None = None
+    """What each "continue" of a person asked at the limit adds at most; null if nobody is."""
 
 
 def loops_of(plan: Plan) -> list[LoopFace]:
@@ -68,19 +70,22 @@ def label_width(loops: list[LoopFace]) -> int:
 
 
 def _face(loop: LoopCertificate) -> LoopFace:
-    cost = loop.cost
+    more = loop.each_continue
     return LoopFace(
         head=loop.head,
         nodes=list(loop.nodes),
         parent=loop.parent,
         max_rounds=loop.bound.rounds,
         source=loop.bound.source,
-        worst_case=LoopWorstCase(
-            loop.rounds, cost.steps, cost.calls, cost.tokens, _rounded(cost.usd)
-        ),
+        worst_case=_loop_case(loop.rounds, loop.cost),
+        each_continue=None if more is None else _loop_case(loop.bound.rounds, more),
     )
+
+
+def _loop_case(rounds: int, cost: Cost) -> LoopWorstCase:
+    return LoopWorstCase(rounds, cost.steps, cost.calls, cost.tokens, _rounded(cost.usd))
 
 
 def _rounded(usd: float | None) -> float | None:
     """Money without the noise of binary fractions, never less than it was."""
-    return None if usd is None else round(usd + 5e-10, 9)
+    return None if usd is None else round(usd + 4.9e-10, 9)

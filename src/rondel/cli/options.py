@@ -48,6 +48,14 @@ Compat = Annotated[
         "--compat", metavar="chatdev|council", help="Take the file as one of that system."
     ),
 ]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="PATH=VALUE", help="Change the file first: limits.max_steps=5."),
+]
+InputObject = Annotated[
+    str | None,
+    typer.Option("--input-json", metavar="JSON", help="The inputs as one JSON object."),
+]
 GivenAnswers = Annotated[
     list[str] | None,
     typer.Option(

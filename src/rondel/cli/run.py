@@ -8,15 +8,16 @@ from typing import Annotated, Any
 
 import typer
 
-from rondel.cli.arguments import parse_change, parse_inputs
+from rondel.cli.arguments import merged, parse_change, parse_inputs, parse_object
 from rondel.cli.conversation import Past
 from rondel.cli.database import open_new
 from rondel.cli.documents import open_graph
 from rondel.cli.failures import complain
 from rondel.cli.foreground import Foreground
-from rondel.cli.options import AllowPython, Compat, GivenAnswers, NoInput
+from rondel.cli.options import AllowPython, Changes, Compat, GivenAnswers, InputObject, NoInput
 from rondel.errors import CallError
 from rondel.graph.names import Names
+from rondel.graph.paths import Path
 from rondel.sessions.graph import Graph
 from rondel.sessions.stores import Durability
 
@@ -33,12 +34,8 @@ def run(
             "-i", "--input", metavar="TEXT|KEY=VALUE", help="The task, or one key of the inputs."
         ),
     ] = None,
-    changes: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="PATH=VALUE", help="Change the file first: graph.limits.max_steps=5."
-        ),
-    ] = None,
+    input_json: InputObject = None,
+    changes: Changes = None,
     attach: Annotated[
         list[str] | None,
         typer.Option("--attach", metavar="PATH", help="Give a file along with the task."),
@@ -83,10 +80,15 @@ def run(
     Exit codes: 0 completed, 1 failed, 2 the graph or the call is wrong, 3 bounded (a loop ended
     without its goal), 4 waiting for a human, 5 locked, 130 stopped or paused.
     """
-    task = parse_inputs(inputs or [])
-    kept = _durability(durability)
     changed = [parse_change(change) for change in changes or []]
-    opened = open_graph(file, changed, provider, compat)
+    task = merged(
+        parse_inputs(inputs or []),
+        parse_object(input_json) if input_json is not None else {},
+        {str(path[1]): value for path, value in changed if _is_input(path)},
+    )
+    kept = _durability(durability)
+    of_graph = [change for change in changed if not _is_input(change[0])]
+    opened = open_graph(file, of_graph, provider, compat)
     for warning in opened.warnings:
         complain(str(warning), "warning")
     foreground = Foreground(db, as_json, no_input, debug, answers or [], allow_python)
@@ -109,6 +111,11 @@ async def _run(
             task = {**task, "attachments": [await engine.attach(file) for file in files]}
         session = await engine.start(graph, task)
         return await foreground.show(engine, session, f"running {graph.id}", Past())
+
+
+def _is_input(path: Path) -> bool:
+    """Whether `--set` means an input, as it does in a fork."""
+    return len(path) == 2 and path[0] == "inputs"
 
 
 def _durability(name: str) -> Durability:

@@ -43,7 +43,7 @@ async def _show(db: str | None, id: str, steps: bool, calls: bool, as_json: bool
         if as_json:
             face = session_face(engine, session)
             if steps:
-                face["steps"] = msgspec.to_builtins(session.steps())
+                face["steps"] = [_step_face(step) for step in session.steps()]
             if calls:
                 face["calls"] = msgspec.to_builtins(session.ledger())
             print(document(face))
@@ -111,11 +111,21 @@ def _print_step(step: StepRecord) -> None:
     if step.usage.tokens:
         figures += f", {step.usage.tokens:,} tokens"
     print(f"  {step.address}: {figures}")
-    for name, messages in (("in", step.inputs), ("out", step.outputs)):
+    width = 7 if step.recalled else 4
+    shown = ("recall", step.recalled), ("in", step.inputs), ("out", step.outputs)
+    for name, messages in shown:
         for message in messages:
-            print(f"    {name:4}{_message(message)}")
+            print(f"    {name:{width}}{_message(message)}")
     if step.error is not None:
         print(f"    {short(step.error, 100)}")
+
+
+def _step_face(step: StepRecord) -> dict[str, Any]:
+    """A step as JSON; that nothing was recalled need not be said."""
+    face: dict[str, Any] = msgspec.to_builtins(step)
+    if not step.recalled:
+        del face["recalled"]
+    return face
 
 
 def _message(message: dict[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,8 +11,10 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from rondel.cli.arguments import parse_inputs
-from rondel.cli.documents import open_graph
+from rondel.cli.arguments import merged, parse_change, parse_inputs, parse_object
+from rondel.cli.documents import Change, open_graph
+from rondel.cli.options import Changes, Compat, InputObject
+from rondel.cli.screen import below
 from rondel.cli.tables import print_table
 from rondel.cli.views import json_line, money
 from rondel.errors import CallError
@@ -31,6 +34,9 @@ def simulate(
     inputs: Annotated[
         list[str] | None, typer.Option("-i", metavar="TEXT", help="The task, or key=value.")
     ] = None,
+    input_json: InputObject = None,
+    changes: Changes = None,
+    compat: Compat = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print it all as JSON.")] = False,
     plot: Annotated[
         str | None, typer.Option("--plot", metavar="OUT.svg", help="Draw the distributions.")
@@ -43,14 +49,15 @@ def simulate(
     """
     if plot is not None and Path(plot).suffix != ".svg":
         raise CallError(f"--plot {plot!r}: the picture is SVG; name it something.svg")
-    opener = partial(open_simulated, file)
+    changed = [parse_change(change) for change in changes or []]
+    opener = partial(open_simulated, file, changed, compat)
     opener()  # what is wrong with the graph is told before anything runs
     progress = Progress(count) if sys.stderr.isatty() else None
     found = simulated(
         opener,
         count,
         seed,
-        parse_inputs(inputs or []) or None,
+        merged(parse_inputs(inputs or []), parse_object(input_json or "{}")) or None,
         told=progress.tell if progress else lambda _done: None,
     )
     if plot is not None:
@@ -62,9 +69,9 @@ def simulate(
     return 0
 
 
-def open_simulated(file: str) -> Graph:
+def open_simulated(file: str, changes: Sequence[Change] = (), compat: str | None = None) -> Graph:
     """The graph with every agent on simulated models."""
-    return open_graph(file, provider="simulated").graph
+    return open_graph(file, changes, "simulated", compat, demand_secrets=False).graph
 
 
 class Progress:
@@ -76,7 +83,8 @@ class Progress:
     def tell(self, done: int) -> None:
         """So many runs are over."""
         end = "\n" if done >= self._count else ""
-        print(f"\r{done:,} of {self._count:,} runs", end=end, file=sys.stderr, flush=True)
+        line = f"\r{done:,} of {self._count:,} runs"
+        print(line, end=end, file=below(sys.stderr), flush=True)
 
 
 def face_of(found: Simulation) -> dict[str, Any]:

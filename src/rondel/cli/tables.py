@@ -7,6 +7,8 @@ import sys
 from collections.abc import Sequence
 from datetime import datetime
 
+from rondel.cli.screen import below, visible
+
 MINUTE, HOUR, DAY = 60, 3600, 86400
 
 
@@ -17,7 +19,7 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]], right: st
     """
     from rich.cells import cell_len, set_cell_size
 
-    cells = [tuple(headers), *([" ".join(cell.split()) for cell in row] for row in rows)]
+    cells = [tuple(headers), *([visible(" ".join(cell.split())) for cell in row] for row in rows)]
     widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
     terminal = sys.stdout.isatty()
     columns = shutil.get_terminal_size().columns
@@ -33,7 +35,10 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]], right: st
         line = "  ".join(parts).rstrip()
         if terminal and cell_len(line) > columns:
             line = set_cell_size(line, columns - 1) + "…"
-        print(f"\x1b[1m{line}\x1b[0m" if terminal and number == 0 else line)
+        if terminal and number == 0:
+            print(f"\x1b[1m{line}\x1b[0m", file=below(sys.stdout))
+        else:
+            print(line)
 
 
 def moment(seconds: float) -> str:
@@ -56,5 +61,5 @@ def short(text: str, width: int = 60) -> str:
     """One line of at most that many columns."""
     from rich.cells import cell_len, set_cell_size
 
-    line = " ".join(text.split())
+    line = visible(" ".join(text.split()))
     return line if cell_len(line) <= width else set_cell_size(line, width - 1) + "…"

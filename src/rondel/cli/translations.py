@@ -14,6 +14,7 @@ import yaml
 from rondel.certificate.forest import forest_of
 from rondel.cli.arguments import parse_path
 from rondel.cli.failures import complain
+from rondel.cli.screen import visible
 from rondel.errors import CallError
 from rondel.formats import translate_file
 from rondel.formats.export import to_chatdev
@@ -28,7 +29,7 @@ CHATDEV = "chatdev"
 
 def import_graph(file: str, source: str, output: str, *, force: bool) -> int:
     """Write the graph of a foreign file as YAML of this system; the report goes to stderr."""
-    graph = Graph.load(file, compat=source)
+    graph = Graph.load(file, compat=source, demand_secrets=False)
     translation = translate_file(file, source)
     for warning in graph.warnings:
         complain(str(warning), "left out" if warning in translation.warnings else "warning")
@@ -49,7 +50,7 @@ def export_graph(file: str, target: str, output: str, *, force: bool) -> int:
     if Path(file).suffix == ".py":
         hint = "no file can hold the functions of a graph written in Python"
         raise CallError(f"{file} cannot be translated: {hint}")
-    graph = Graph.load(file)
+    graph = Graph.load(file, demand_secrets=False)
     exported = to_chatdev(inlined(graph.document, graph.includes))
     positions = parse(Path(file).read_bytes(), file).positions
     for problem in sorted(exported.unseen, key=lambda told: positions.line(parse_path(told.path))):
@@ -95,7 +96,7 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
-    style = "|" if "\n" in text else None
+    style = '"' if visible(text) != text else "|" if "\n" in text else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 

@@ -52,7 +52,7 @@ def unlock(
     If no other process drives the session it goes on here, at the very step where it stopped,
     and the exit codes are those of rondel run.
     """
-    if bool(because.strip()) == checked:
+    if not because.strip() and not checked:
         raise CallError("to unlock, say why (--because TEXT) or confirm the checks (--checked)")
     foreground = Foreground(db, as_json, no_input, debug, (), allow_python)
     control = Unlock(asker(by), because, [True] * CHECKS if checked else [])

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import msgspec
 
 from rondel.cli.failures import complain
+from rondel.cli.screen import below, visible
 from rondel.sessions.event import Event
 from rondel.sessions.records import LoopResult, Result, UsageTotal
 
@@ -78,7 +79,9 @@ class TerminalView:
         """`agents` and `loops` are the columns that their names take."""
         from rich.console import Console
 
-        self._console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+        self._console = Console(
+            file=below(sys.stdout), highlight=False, markup=False, emoji=False, soft_wrap=True
+        )
         self._width = self._console.width if self._console.is_terminal else EXCERPT
         self._spinner: Any = None
         self._texts: dict[str, str] = {}
@@ -100,7 +103,7 @@ class TerminalView:
 
     def prompt(self, node: str) -> None:
         self._rest()
-        self._console.print(f"{node}> ", end="", style="bold")
+        self._console.print(f"{visible(node)}> ", end="", style="bold")
         self._console.file.flush()
 
     def answered(self, node: str, text: str) -> None:
@@ -127,7 +130,7 @@ class TerminalView:
     # Inside
 
     def _print(self, text: str, style: str = "") -> None:
-        self._console.print(text, style=style or None, soft_wrap=True)
+        self._console.print(visible(text), style=style or None, soft_wrap=True)
 
     def _rest(self) -> None:
         """Stop the spinner: the next line is the person's or the last."""
@@ -159,7 +162,7 @@ class TerminalView:
         """One line that fits; wide characters count as two."""
         from rich.text import Text
 
-        line = Text(start + " ".join(text.split()))
+        line = Text(visible(start + " ".join(text.split())))
         line.truncate(self._width - 1, overflow="ellipsis")
         return line
 

@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, create_model
 
 from rondel.conditions.calling import FunctionCondition
 from rondel.conditions.names import registered
+from rondel.engine.message import Message
 from rondel.engine.registry import Registry
 
 
 class FunctionConfig(BaseModel):
-    """The name of a registered Python function."""
+    """The name of a registered Python function, and what it is given of the message."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     name: str
+    takes: Literal["message", "text"] = "message"
+
+
+def function_of(config: FunctionConfig, registry: Registry) -> Callable[[Message], Any]:
+    """The function as one of a message."""
+    function = registry.function_named(config.name)
+    if config.takes == "message":
+        return function
+
+    def of_text(message: Message) -> Any:
+        return function(message.text)
+
+    of_text.__name__ = config.name
+    return of_text
 
 
 def config_for(registry: Registry, base: type[FunctionConfig]) -> type[FunctionConfig]:
@@ -30,5 +46,5 @@ def register(registry: Registry) -> None:
     registry.condition(
         "function",
         config_for(registry, FunctionConfig),
-        lambda config, registry: FunctionCondition(registry.function_named(config.name)),
+        lambda config, registry: FunctionCondition(function_of(config, registry)),
     )

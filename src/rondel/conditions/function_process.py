@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from rondel.conditions.calling import name_of, refuse_awaitable
-from rondel.conditions.function import FunctionConfig, config_for
+from rondel.conditions.function import FunctionConfig, config_for, function_of
 from rondel.engine.message import Message
 from rondel.engine.registry import Registry
 from rondel.errors import StepFailed
@@ -47,5 +47,5 @@ def register(registry: Registry) -> None:
     registry.process(
         "function",
         config_for(registry, FunctionProcessConfig),
-        lambda config, registry: FunctionProcess(registry.function_named(config.name)),
+        lambda config, registry: FunctionProcess(function_of(config, registry)),
     )

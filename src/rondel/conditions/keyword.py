@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from rondel.conditions.patterns import readable
+from rondel.conditions import patterns
 from rondel.engine.message import Message
 from rondel.engine.registry import Registry
 
 Word = Annotated[str, Field(min_length=1)]
-Pattern = Annotated[str, Field(min_length=1), AfterValidator(readable)]
+Pattern = Annotated[str, Field(min_length=1), AfterValidator(patterns.readable)]
 
 
 class KeywordConfig(BaseModel):
@@ -72,8 +71,10 @@ class KeywordCondition:
         self._case_sensitive = config.case_sensitive
         self._any = self._folded(config.any)
         self._none = self._folded(config.none)
-        flags = 0 if config.case_sensitive else re.IGNORECASE
-        self._regex = tuple(re.compile(pattern, flags) for pattern in config.regex)
+        ignore_case = not config.case_sensitive
+        self._regex = tuple(
+            patterns.Pattern(pattern, ignore_case=ignore_case) for pattern in config.regex
+        )
         self._open = not (config.any or config.regex)
 
     def __call__(self, message: Message, round: int) -> bool:  # noqa: ARG002
@@ -86,7 +87,7 @@ class KeywordCondition:
         for word in self._any:
             if word in text:
                 return True
-        return self._open or any(pattern.search(raw) for pattern in self._regex)
+        return self._open or any(pattern.found_in(raw) for pattern in self._regex)
 
     def _folded(self, words: list[str]) -> tuple[str, ...]:
         return tuple(words) if self._case_sensitive else tuple(word.lower() for word in words)

@@ -1,14 +1,100 @@
-"""Regular expressions in graph files."""
+"""Regular expressions of graphs and schemas, in Python's syntax, none of which holds up a process.
+
+They are matched by `regex`, which knows all that Python's `re` does and stops in time. (RE2 is
+linear, but its `\\w`, `\\d`, `\\b` and `$` are others: it knows no Chinese letter.)
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+import regex
+
+from rondel.errors import StepFailed
+
+LIMIT = 0.1
+"""Seconds that a pattern may take for one text."""
+
+_SHOWN = 80
+_COUNT = re.compile(r"\{(\d+(,\d*)?|,\d*)\}")
+
+
+class Pattern:
+    """A compiled pattern; a text on which it takes too long is an error, not a wait."""
+
+    __slots__ = ("_compiled", "_source", "groupindex", "groups")
+
+    def __init__(self, source: str, *, ignore_case: bool = False, multiline: bool = False) -> None:
+        flags = (regex.IGNORECASE if ignore_case else 0) | (regex.MULTILINE if multiline else 0)
+        known = re.compile(source)
+        self.groups = known.groups
+        self.groupindex = known.groupindex
+        self._source = source
+        self._compiled = regex.compile(_without_extensions(source), flags | regex.VERSION0)
+
+    def found_in(self, text: str) -> bool:
+        """Whether it matches somewhere."""
+        try:
+            return self._compiled.search(text, timeout=LIMIT) is not None
+        except TimeoutError:
+            raise self._too_long(text) from None
+
+    def matches_in(self, text: str) -> Iterator[Any]:
+        """All its matches, one after the other."""
+        try:
+            yield from self._compiled.finditer(text, timeout=LIMIT)
+        except TimeoutError:
+            raise self._too_long(text) from None
+
+    def _too_long(self, text: str) -> StepFailed:
+        shown = self._source if len(self._source) <= _SHOWN else f"{self._source[:_SHOWN]}…"
+        return StepFailed(
+            f"the pattern {shown!r} took longer than {LIMIT * 1000:.0f} ms on a text of "
+            f"{len(text):,} characters; avoid repeats inside repeats, such as (a+)+"
+        )
+
+
+@lru_cache(maxsize=256)
+def pattern_of(source: str) -> Pattern:
+    """The pattern, compiled once."""
+    return Pattern(source)
 
 
 def readable(pattern: str) -> str:
     """The pattern itself, if it is a regular expression."""
     try:
-        re.compile(pattern)
-    except re.error as error:
+        Pattern(pattern)
+    except (re.error, regex.error) as error:
         raise ValueError(f"{pattern!r} is not a regular expression: {error}") from None
     return pattern
+
+
+def _without_extensions(source: str) -> str:
+    """The pattern with what only `regex` reads as more than text (`a{e}`, `[[:x:]]`) escaped."""
+    made: list[str] = []
+    place, in_set = 0, 0
+    while place < len(source):
+        size = 1
+        character = source[place]
+        if character == "\\":
+            is_named = source.startswith("\\N{", place)
+            size = source.find("}", place) - place + 1 if is_named else 2
+        elif in_set:
+            if character == "]" and place > in_set:
+                in_set = 0
+            elif character == "[":
+                made.append("\\")
+        elif character == "[":
+            size = 2 if source.startswith("[^", place) else 1
+            in_set = place + size
+        elif character == "{":
+            if counted := _COUNT.match(source, place):
+                size = len(counted[0])
+            else:
+                made.append("\\")
+        made.append(source[place : place + size])
+        place += size
+    return "".join(made)

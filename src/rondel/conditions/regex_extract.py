@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Literal, Self
 
 import msgspec
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from rondel.conditions.patterns import readable
+from rondel.conditions.patterns import Pattern, readable
 from rondel.engine.message import Message
 from rondel.engine.registry import Registry
 from rondel.graph.promises import EdgePromise
@@ -33,7 +32,7 @@ class RegexExtractConfig(BaseModel):
 
     @model_validator(mode="after")
     def _group_exists(self) -> Self:
-        pattern = re.compile(self.pattern)
+        pattern = Pattern(self.pattern)
         if isinstance(self.group, int):
             known = self.group <= pattern.groups
         else:
@@ -50,7 +49,7 @@ class RegexExtract:
 
     def __init__(self, config: RegexExtractConfig) -> None:
         self._config = config
-        self._pattern = re.compile(config.pattern, 0 if config.case_sensitive else re.IGNORECASE)
+        self._pattern = Pattern(config.pattern, ignore_case=not config.case_sensitive)
 
     def __call__(self, message: Message) -> Message | None:
         found = self._found(message.text)
@@ -66,7 +65,7 @@ class RegexExtract:
 
     def _found(self, text: str) -> str | None:
         """The extracted text, or None if the group took part in no match."""
-        values = (match[self._config.group] for match in self._pattern.finditer(text))
+        values = (match[self._config.group] for match in self._pattern.matches_in(text))
         filled = (
             self._config.template.replace("{match}", value) for value in values if value is not None
         )

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import msgspec
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
-from rondel.conditions.patterns import readable
+from rondel.conditions.patterns import Pattern, readable
 from rondel.engine.message import Message
 from rondel.engine.protocols import Split
 from rondel.engine.registry import Registry
@@ -68,11 +68,12 @@ def by_message(message: Message) -> list[Message]:
 
 def by_regex(config: RegexSplitConfig) -> Split:
     """A part for each match."""
-    pattern = re.compile(config.pattern, re.MULTILINE)
+    pattern = Pattern(config.pattern, multiline=True)
     group = 1 if pattern.groups else 0
 
     def split(message: Message) -> list[Message]:
-        return [_part(message, found[group] or "") for found in pattern.finditer(message.readable)]
+        matches = pattern.matches_in(message.readable)
+        return [_part(message, found[group] or "") for found in matches]
 
     return split
 

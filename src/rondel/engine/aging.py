@@ -14,8 +14,8 @@ class AgingTranscript(Transcript):
 
     __slots__ = ("stamps",)
 
-    def __init__(self, window: int) -> None:
-        super().__init__(window)
+    def __init__(self, window: int, recalls: int = 0) -> None:
+        super().__init__(window, recalls)
         self.stamps: list[int] = []
         """While a step is under way, those of all that it sees."""
         self.remembers = True

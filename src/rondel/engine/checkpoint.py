@@ -23,9 +23,12 @@ class Remembered(NamedTuple):
     stamps: list[int]
     keeps: bool
     inbox: list[Delivery]
+    own: list[tuple[Message, ...]]
+    """What it had said in the entry of its loop."""
+    own_entry: int
 
 
-NOTHING = Remembered([], 0, [], False, [])
+NOTHING = Remembered([], 0, [], False, [], [], 0)
 
 
 class Checkpoint(NamedTuple):

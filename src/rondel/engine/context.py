@@ -10,6 +10,7 @@ from mypy_extensions import mypyc_attr
 
 from rondel.engine.message import Message
 from rondel.engine.protocols import Usage
+from rondel.engine.recall import Recalled, recalled_by
 from rondel.engine.step import Step
 
 if TYPE_CHECKING:
@@ -42,6 +43,10 @@ class StepContext:
     @property
     def new_messages(self) -> Sequence[Message]:
         return self.step.fresh
+
+    @property
+    def recalled(self) -> Recalled:
+        return recalled_by(self.step, self.step.inputs, self._shell.inputs)
 
     @property
     def text(self) -> str:
@@ -114,8 +119,12 @@ class StepContext:
     ) -> Coroutine[Any, Any, Any]:
         return self._shell.substep(self, name, call, event)
 
-    def reserve(self, estimate: Callable[[], Usage]) -> Coroutine[Any, Any, None]:
-        return self._shell.reserve(self, estimate)
+    def reserve(self, most: Callable[[], Usage | None]) -> Coroutine[Any, Any, None]:
+        return self._shell.reserve(self, most)
+
+    @property
+    def time_left(self) -> float | None:
+        return self._shell.purse.time_left(self.step)
 
     def charge(self, usage: Usage) -> None:
         self._shell.charge(self, usage)

@@ -40,12 +40,14 @@ class Contexts:
     def forget(self, nodes: Iterable[int], *, private: bool) -> None:
         """An inner graph is over: its next call starts with empty contexts.
 
-        Private state stays, unless that is to be forgotten too.
+        Private state stays, unless that is to be forgotten too; and so does what a node said,
+        which is shown to it as long as the loop around goes on.
         """
         for node in nodes:
             old = self._transcripts[node]
             if old is not None:
                 new = self._transcripts[node] = self._new(node)
+                new.own, new.own_entry = old.own, old.own_entry
                 if not private:
                     new.private = old.private
 
@@ -57,9 +59,9 @@ class Contexts:
                 transcript.forget_before(number)
 
     def remember(self, nodes: Iterable[int]) -> dict[int, Remembered]:
-        """What these nodes retain, and what waits for them."""
+        """What these nodes retain, what waits for them, and what they said."""
         remembered = {}
-        for node in nodes:
+        for node in self._with_inner(nodes):
             transcript = self._transcripts[node]
             if transcript is not None:
                 remembered[node] = _remembered(transcript)
@@ -67,23 +69,42 @@ class Contexts:
 
     def restore(self, nodes: Iterable[int], remembered: Mapping[int, Remembered]) -> None:
         """Put that back."""
-        for node in nodes:
+        for node in self._with_inner(nodes):
             transcript = self._transcripts[node]
             if transcript is None:
                 continue
             then = remembered.get(node, NOTHING)
             transcript.replace(then.retained[: then.length], keeps=then.keeps)
             transcript.inbox = list(then.inbox)
+            transcript.own, transcript.own_entry = list(then.own), then.own_entry
             if isinstance(transcript, AgingTranscript):
                 transcript.stamps = then.stamps[: then.length]
 
+    def _with_inner(self, nodes: Iterable[int]) -> list[int]:
+        """These nodes, and those of the graphs inside them."""
+        found = list(nodes)
+        for node in found:
+            inner = self._plan.nodes[node].inner
+            if inner is not None:
+                found.extend(inner.nodes)
+        return found
+
     def _new(self, node: int) -> Transcript:
-        window = self._plan.nodes[node].window
-        return AgingTranscript(window) if self._plan.ages else Transcript(window)
+        plan_node = self._plan.nodes[node]
+        window, recalls = plan_node.window, plan_node.recall.own
+        return AgingTranscript(window, recalls) if self._plan.ages else Transcript(window, recalls)
 
 
 def _remembered(transcript: Transcript) -> Remembered:
     """Lists that only ever grow are not copied: their length says what they held."""
     stamps = transcript.stamps if isinstance(transcript, AgingTranscript) else []
-    retained = transcript.retained
-    return Remembered(retained, len(retained), stamps, transcript.keeps, list(transcript.inbox))
+    retained, own = transcript.retained, list(transcript.own)
+    return Remembered(
+        retained,
+        len(retained),
+        stamps,
+        transcript.keeps,
+        list(transcript.inbox),
+        own,
+        transcript.own_entry,
+    )

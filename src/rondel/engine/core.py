@@ -26,7 +26,7 @@ from rondel.engine.frame import Frame
 from rondel.engine.handover import Handover
 from rondel.engine.limits import NO_QUESTIONS, NOBODY
 from rondel.engine.loop_end import LoopEnd
-from rondel.engine.message import Message, task_in
+from rondel.engine.message import Message, task_message
 from rondel.engine.protocols import Usage, Verdict
 from rondel.engine.queue import Queue
 from rondel.engine.ruling import Ruling
@@ -34,9 +34,6 @@ from rondel.engine.step import Step
 from rondel.engine.ticks import Altered, Finished
 from rondel.graph.plan import Group, Plan, PlanNode, Scope
 from rondel.graph.reasons import BREAKER_TRIPPED, CANCELLED, EXIT_EDGE, FAILED
-
-TASK: Final = "TASK"
-"""The source of the message that start nodes get."""
 
 TAKEN_UP: Final = (ticks.Resumed, ticks.Forked)
 """Ticks before which nobody ran the session."""
@@ -228,9 +225,7 @@ class Core(Handover):
         self.inputs = tick.inputs
         self.started_at = tick.at
         self._change_status("running", "")
-        content = task_in(tick.inputs)
-        message = Message(content=content, data=tick.inputs, role="user", source=TASK)
-        self.root = self._enter_graph(self.plan.root, None, [message])
+        self.root = self._enter_graph(self.plan.root, None, [task_message(tick.inputs)])
 
     def _enter_graph(self, scope: Scope, owner: Step | None, messages: Iterable[Message]) -> Frame:
         frame = self._frame(scope, owner.frame if owner else None, owner)
@@ -374,6 +369,8 @@ class Core(Handover):
             transcript.private = private
         if transcript.remembers:
             transcript.retain(step.inputs, messages, step.number)
+        if transcript.recalls and messages and step.frame.loop_entry:
+            transcript.note_own(messages, step.frame.loop_entry)
         if self.effects is not None:
             self.effects.append(StepTicked(step, tick, step.address))
         if verdict is not None:

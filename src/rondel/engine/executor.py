@@ -18,18 +18,19 @@ from rondel.engine.binding import UNALTERED, Binding, processed
 from rondel.engine.context import StepContext
 from rondel.engine.effects import Command, Judge, Leave, Route
 from rondel.engine.emit import UNCHANGED
+from rondel.engine.exits import Halted, confined
 from rondel.engine.message import Message
 from rondel.engine.protocols import Emit, Lock, Nothing, Outcome, Suspend, Usage
 from rondel.engine.purse import OverBudget
 from rondel.engine.said import Said
-from rondel.engine.shell import Halted, Shell
+from rondel.engine.shell import Shell
 from rondel.engine.step import Step
 from rondel.engine.ticks import Altered, Finished
 from rondel.engine.wrapping import describe
 from rondel.errors import StepFailed, StepTimeout
 
-FOREIGN: Final = (Exception, asyncio.CancelledError, OverBudget, BaseExceptionGroup)
-"""What a node may raise: it is the node's own, not the engine's."""
+NODES_OWN: Final = (Exception, asyncio.CancelledError)
+"""What is a node's own error, if nobody has cancelled its step."""
 
 FINISHED: Final = Finished
 MESSAGE: Final = Message
@@ -68,7 +69,7 @@ class Executor:
         try:
             outcome = self.begin(ctx)
             return ctx if isinstance(outcome, StepContext) else self.conclude(ctx, outcome)
-        except FOREIGN as error:
+        except BaseException as error:
             return self.explain(ctx, error)
 
     def begin(self, ctx: StepContext) -> Outcome | Lock | StepContext:
@@ -102,11 +103,14 @@ class Executor:
         return self._other_outcome(ctx.step, ctx, outcome)
 
     def explain(self, ctx: StepContext, error: BaseException) -> ticks.AnyTick:
-        """The tick of a step whose node raised this, or an edge of it."""
+        """The tick of a step whose node raised this, or an edge of it; else it is raised again."""
+        error = confined(error)
         if isinstance(error, OverBudget):
             return self._refused(ctx.step, ctx, error)
         if isinstance(error, BaseExceptionGroup):
             return self._several(ctx.step, ctx, error)
+        if not isinstance(error, NODES_OWN):
+            raise error
         return self._failed(ctx.step, ctx, error)
 
     def end(self, ctx: StepContext, outcome: Emit) -> Ended:
@@ -201,8 +205,8 @@ class Executor:
         ctx = StepContext(step, shell, self._clock())
         try:
             return at_length(self.end(ctx, Emit(command.messages))[0])
-        except Exception as error:
-            return self._failed(step, ctx, error)
+        except BaseException as error:
+            return self.explain(ctx, error)
 
     def _judge(self, command: Judge) -> ticks.AnyTick:
         """See whether a loop has what it goes on for."""
@@ -212,7 +216,8 @@ class Executor:
             held = until is not None and self._binding.term(until)(
                 command.data, command.text, frame.round, frame.value
             )
-        except Exception as error:
+        except BaseException as raised:
+            error = _owned(raised)
             text = f"the contract of loop {frame.scope.name!r} failed: {describe(error)}"
             return ticks.Aborted(self._clock(), "contract_failed", text)
         return ticks.Judged(self._clock(), frame.entry, held)
@@ -225,7 +230,8 @@ class Executor:
                 process = self._binding.edges[edge].process
                 if process is not None:
                     altered[edge] = [processed(process, message) for message in messages]
-        except Exception as error:
+        except BaseException as raised:
+            error = _owned(raised)
             text = f"the way out of loop {command.frame.scope.name!r} failed: {describe(error)}"
             return ticks.Aborted(self._clock(), "step_failed", text)
         return ticks.WayOut(self._clock(), command.frame.entry, altered)
@@ -251,6 +257,14 @@ def _is_all(ctx: StepContext, outcome: Emit) -> bool:
     if outcome.verdict is not None or outcome.report is not None:
         return False
     return outcome.state is UNCHANGED and ctx.usage is None and ctx.retried is None
+
+
+def _owned(error: BaseException) -> Exception:
+    """An error of code in the graph; one that is not is raised again."""
+    found = confined(error)
+    if isinstance(found, Exception):
+        return found
+    raise found
 
 
 def at_length(tick: Finished | Said) -> Finished:

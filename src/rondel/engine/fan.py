@@ -24,6 +24,7 @@ from rondel.engine.protocols import (
     Split,
     Usage,
 )
+from rondel.engine.recall import Recalled, recalled_by
 from rondel.errors import StepFailed
 from rondel.graph.spec import DynamicSpec
 
@@ -153,6 +154,10 @@ class PartContext:
         return getattr(self._ctx, name)
 
     @property
+    def recalled(self) -> Recalled:
+        return recalled_by(self._ctx.step, self.messages, self._ctx.inputs)
+
+    @property
     def text(self) -> str:
         return "\n\n".join(filter(None, (message.readable for message in self.new_messages)))
 
@@ -175,5 +180,5 @@ class PartContext:
     async def substep(self, name: str, call: Callable[[], Awaitable[Any]], event: str = "") -> Any:
         return await self._ctx.substep(f"{self._part}: {name}", call, event)
 
-    async def reserve(self, estimate: Callable[[], Usage]) -> None:
-        await self._ctx.reserve(estimate)
+    async def reserve(self, most: Callable[[], Usage | None]) -> None:
+        await self._ctx.reserve(most)

@@ -55,6 +55,7 @@ class Frame:
         "leaving",
         "level",
         "links",
+        "loop_entry",
         "nudged",
         "open",
         "outputs",
@@ -92,6 +93,9 @@ class Frame:
         self.parent = parent
         self.owner = owner
         """The step of the node whose inner graph this is; None for the root and for loops."""
+        around = 0 if parent is None else parent.loop_entry
+        self.loop_entry: int = around if scope.head is None else entry
+        """The entry of the innermost loop around what runs here, through inner graphs; else 0."""
         self.item = scope.parent_item
         self.prefix: tuple[int, ...] = ()
         self.round = 0

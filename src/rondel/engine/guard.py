@@ -22,6 +22,11 @@ class Guard(Protocol):
     due: Lock | None
     """The lock it has found that no tick records yet."""
 
+    @property
+    def alert(self) -> bool:
+        """Whether it wants to see every tick, also those that are none of its business."""
+        ...
+
     def weigh(self, core: Core, tick: ticks.Finished) -> ticks.Finished:
         """The tick with what the guard measures of it, before it is recorded and folded in."""
         ...

@@ -22,6 +22,9 @@ class NoData(dict[str, Any]):
 
 NO_DATA = NoData()
 
+TASK = "TASK"
+"""The source of the message that start nodes get."""
+
 
 class Part(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One part of a message's content: text, or a reference to an attachment.
@@ -92,6 +95,12 @@ def task_in(inputs: Mapping[str, Any]) -> str | list[Part]:
     if not attached:
         return text
     return [Part(text), *attached] if text else attached
+
+
+def task_message(inputs: Mapping[str, Any]) -> Message:
+    """What a session's inputs ask for, as its start nodes are told."""
+    data = inputs if isinstance(inputs, dict) else dict(inputs)
+    return Message(task_in(inputs), data, "user", TASK)
 
 
 def merged_data(messages: Iterable[Message]) -> dict[str, Any]:

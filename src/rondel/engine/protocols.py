@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from random import Random
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import msgspec
 
@@ -18,15 +18,26 @@ from rondel.engine.emit import Emit as Emit
 from rondel.engine.message import Message
 from rondel.graph.plan import PlanNode
 
+if TYPE_CHECKING:
+    from rondel.engine.recall import Recalled
+
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What one call of a language model took."""
+    """What one call of a language model took.
+
+    `estimated`: nobody reported the tokens, or nothing that can be; they were counted here.
+    `finish_reason` says how an answer ended that is not whole, and is empty for all others.
+    """
 
     model: str = ""
     input_tokens: int = 0
     output_tokens: int = 0
     usd: float = 0.0
     duration: float = 0.0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+    estimated: bool = False
+    finish_reason: str = ""
 
     @property
     def tokens(self) -> int:
@@ -89,6 +100,11 @@ class Context(Protocol):
     @property
     def new_messages(self) -> Sequence[Message]:
         """What arrived for this execution."""
+        ...
+
+    @property
+    def recalled(self) -> Recalled:
+        """What the node's type asked to be shown besides: the task, and what the node said."""
         ...
 
     @property
@@ -183,12 +199,19 @@ class Context(Protocol):
         """
         ...
 
-    async def reserve(self, estimate: Callable[[], Usage]) -> None:
-        """Ask for leave before a model call that will take about so much; `charge` ends it.
+    async def reserve(self, most: Callable[[], Usage | None]) -> None:
+        """Ask for leave before a model call; `charge` ends it.
 
-        Where a budget around the step is spent it does not return: the step ends here. Nothing is
-        estimated where there is no budget.
+        `most` tells the most that the call can take, None that nobody knows; a price that nobody
+        knows is infinite. It is asked only where there is a budget. The call waits for others in
+        flight where the budget may not cover all; where it is spent this does not return: the
+        step ends here.
         """
+        ...
+
+    @property
+    def time_left(self) -> float | None:
+        """Seconds until the first budget around the step is late; None if none ever is."""
         ...
 
     def charge(self, usage: Usage) -> None:

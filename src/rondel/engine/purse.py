@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from rondel.engine import ticks
@@ -29,9 +30,19 @@ class Flight:
     """A model call that has leave and has not been charged yet."""
 
     step: Step
-    estimate: Usage
+    tokens: float
+    usd: float
+    """The most that it can come to, as `tokens` is."""
     task: asyncio.Task[Any] | None = None
     """Who makes it; when that is over, so is the call, however it ended."""
+
+
+@dataclass(eq=False, slots=True)
+class Waiter:
+    """A call that waits until there is room in the budget of one entry."""
+
+    entry: int
+    turn: asyncio.Future[None]
 
 
 _flight: ContextVar[Flight | None] = ContextVar("_flight", default=None)
@@ -39,9 +50,14 @@ _flight: ContextVar[Flight | None] = ContextVar("_flight", default=None)
 
 
 class Purse:
-    """Gives leave for model calls, so that a budget is overrun by one call at most."""
+    """Gives leave for model calls, so that a budget is overrun by one call at most.
 
-    __slots__ = ("_clock", "_core", "_flights", "_unrecorded", "_waiting")
+    What a call can take at most is set aside until it is paid. Where the rest of a budget does not
+    cover all that would be in flight, a call waits for those that are; alone, it may be made as
+    long as anything is left. Whoever comes first is served first.
+    """
+
+    __slots__ = ("_clock", "_core", "_flights", "_queue", "_unrecorded")
 
     def __init__(self, core: Core, clock: Callable[[], float]) -> None:
         self._core = core
@@ -49,21 +65,24 @@ class Purse:
         self._flights: list[Flight] = []
         self._unrecorded: dict[int, tuple[Step, list[Usage]]] = {}
         """By step: what was charged and is in no tick yet."""
-        self._waiting: list[asyncio.Future[None]] = []
-        """Those who wait until something is paid for, or will not be."""
+        self._queue: list[Waiter] = []
+        """Those who wait until something is paid for, or will not be; in the order they came."""
 
-    async def reserve(self, step: Step, estimate: Callable[[], Usage]) -> None:
-        """Return when such a call may be made; raise OverBudget when none may be any more."""
+    async def reserve(self, step: Step, most: Callable[[], Usage | None]) -> None:
+        """Return when such a call may be made; raise OverBudget when none may be any more.
+
+        `most` tells what the call can take at most, None that nobody knows.
+        """
         self._land(step)
         frames = [frame for frame in _around(step.frame) if self._budget(frame).bounds]
         if not frames:
             return
-        wanted = estimate()
-        while not self._allow(step, frames, wanted):
-            paid: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting.append(paid)
-            await paid
-        flight = Flight(step, wanted, asyncio.current_task())
+        task = asyncio.current_task()
+        known = most()
+        flight = Flight(step, inf, inf, task)
+        if known is not None:
+            flight = Flight(step, known.tokens, known.usd, task)
+        await self._turn(flight, frames)
         self._flights.append(flight)
         _flight.set(flight)
         if flight.task is not None:
@@ -73,6 +92,11 @@ class Purse:
         """A call was made; it counts from now on, whenever it is recorded."""
         self._land(step)
         self._unrecorded.setdefault(step.number, (step, []))[1].append(usage)
+
+    def time_left(self, step: Step) -> float | None:
+        """Seconds until the first budget around a step is late; None if none ever is."""
+        left = [self._left(frame, self._budget(frame)) for frame in _around(step.frame)]
+        return min((seconds for seconds in left if seconds is not None), default=None)
 
     def settle(self, tick: ticks.AnyTick) -> None:
         """A tick is folded in: what it records is the core's to count."""
@@ -109,24 +133,54 @@ class Purse:
         self._wake()
 
     def _wake(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        for paid in waiting:
-            if not paid.done():
-                paid.set_result(None)
+        for waiter in self._queue:
+            if not waiter.turn.done():
+                waiter.turn.set_result(None)
 
-    def _allow(self, step: Step, frames: list[Frame], wanted: Usage) -> bool:
+    async def _turn(self, flight: Flight, frames: list[Frame]) -> None:
+        """Wait until every budget around the call has room for it."""
+        waiter: Waiter | None = None
+        try:
+            while (entry := self._full(flight, frames, waiter)) is not None:
+                turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+                if waiter is None:
+                    waiter = Waiter(entry, turn)
+                    self._queue.append(waiter)
+                elif waiter.entry != entry:
+                    waiter.entry = entry
+                    self._wake()  # whoever stood behind it at the other budget may go on
+                waiter.turn = turn
+                await turn
+        finally:
+            if waiter is not None:
+                self._queue.remove(waiter)
+                self._wake()
+
+    def _full(self, flight: Flight, frames: list[Frame], waiter: Waiter | None) -> int | None:
+        """The entry whose budget has no room for the call as yet, or None."""
+        step = flight.step
         for frame in frames:
             bound, grants = self._budget(frame), frame.progress.grants
             spent = self._spent(frame)
             if _reaches(spent, bound, grants) or self._is_late(frame, bound):
-                if any(flight.step is step for flight in self._flights):
-                    return False  # what the step has in flight is still to be paid
+                if any(flying.step is step for flying in self._flights):
+                    return frame.entry  # what the step has in flight is still to be paid
                 raise OverBudget(frame.entry)
-            flying = [f.estimate for f in self._flights if frame in _around(f.step.frame)]
-            total = [spent, wanted, *flying]
-            if flying and _exceeds(total, bound, grants):
+            flying = [each for each in self._flights if frame in _around(each.step.frame)]
+            if self._is_behind(waiter, frame.entry):
+                return frame.entry
+            if flying and _exceeds(spent, [*flying, flight], bound, grants):
+                return frame.entry
+        return None
+
+    def _is_behind(self, waiter: Waiter | None, entry: int) -> bool:
+        """Whether somebody who came earlier waits for room in the same budget."""
+        for earlier in self._queue:
+            if earlier is waiter:
                 return False
-        return True
+            if earlier.entry == entry:
+                return True
+        return False
 
     def _spent(self, frame: Frame) -> Usage:
         progress = frame.progress
@@ -140,11 +194,15 @@ class Purse:
         return Usage(input_tokens=tokens, usd=progress.usd + sum(usage.usd for usage in calls))
 
     def _is_late(self, frame: Frame, bound: Budget) -> bool:
+        left = self._left(frame, bound)
+        return left is not None and left <= 0
+
+    def _left(self, frame: Frame, bound: Budget) -> float | None:
         if bound.wall_time is None:
-            return False
+            return None
         core, progress = self._core, frame.progress
         ran = self._clock() - core.started_at - core.idle - progress.active_at_start
-        return ran >= bound.wall_time * progress.grants
+        return bound.wall_time * progress.grants - ran
 
     def _budget(self, frame: Frame) -> Budget:
         if frame.parent is None:
@@ -164,7 +222,8 @@ def _reaches(spent: Usage, bound: Budget, grants: int) -> bool:
     return tokens or (bound.usd is not None and spent.usd >= bound.usd * grants)
 
 
-def _exceeds(usage: list[Usage], bound: Budget, grants: int) -> bool:
-    tokens, usd = sum(call.tokens for call in usage), sum(call.usd for call in usage)
+def _exceeds(spent: Usage, flights: list[Flight], bound: Budget, grants: int) -> bool:
+    tokens = spent.tokens + sum(flight.tokens for flight in flights)
+    usd = spent.usd + sum(flight.usd for flight in flights)
     over = bound.tokens is not None and tokens > bound.tokens * grants
     return over or (bound.usd is not None and usd > bound.usd * grants)

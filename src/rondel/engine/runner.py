@@ -20,12 +20,13 @@ from rondel.engine.binding import Binding
 from rondel.engine.context import StepContext
 from rondel.engine.core import Core
 from rondel.engine.effects import Command
-from rondel.engine.executor import FOREIGN, Executor
+from rondel.engine.executor import Executor
+from rondel.engine.exits import Halted
 from rondel.engine.guard import Guard
 from rondel.engine.host import Host
 from rondel.engine.protocols import Lock, Note, Usage
 from rondel.engine.purse import Purse
-from rondel.engine.shell import Halted, Shell
+from rondel.engine.shell import Shell
 from rondel.engine.step import Step
 from rondel.engine.stepper import Append, Entry, Pause, Stepper
 
@@ -206,9 +207,9 @@ class Runner(Shell):
     def _explain(self, ctx: StepContext, error: BaseException) -> ticks.AnyTick | None:
         """The tick of a step that raised this; None if it is put off; else it is not its error."""
         try:
-            if isinstance(error, FOREIGN) and not _is_cancelled(error):
-                return self.stepper.executor.explain(ctx, error)
-            raise error
+            if _is_cancelled(error):
+                raise error
+            return self.stepper.executor.explain(ctx, error)
         except Halted:
             return None
 
@@ -294,9 +295,11 @@ class Runner(Shell):
     def _set_timer(self) -> None:
         """Wake up when the session has run as long as its guard allows, also if a node hangs."""
         guard = self._guard
-        left = None if guard is None else guard.time_left(self.core, self._host.now())
+        now = self._host.now()
+        left = None if guard is None else guard.time_left(self.core, now)
         if left is not None:
             self.stepper.late = False
+            self.stepper.deadline = now + left
             self._host.set_alarm(self, max(left, 0.0) + 0.001)
 
     def time_is_up(self) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from rondel.engine.context import StepContext
 from rondel.engine.core import Core
 from rondel.engine.effects import Command
+from rondel.engine.exits import Halted, confined
 from rondel.engine.protocols import Usage
 from rondel.engine.purse import Purse
 from rondel.engine.step import Step
@@ -17,13 +18,6 @@ from rondel.engine.ticks import AnyTick
 
 _part: ContextVar[list[Usage] | None] = ContextVar("_part", default=None)
 """What the sub-step that this code runs in has been charged so far."""
-
-
-class Halted(BaseException):
-    """The session was locked: the step ends here without a trace and is done again later.
-
-    No node is to catch this, so it is no Exception.
-    """
 
 
 class Shell(ABC):
@@ -46,6 +40,10 @@ class Shell(ABC):
     @abstractmethod
     def applied(self) -> None:
         """A tick was folded in that changed the status, or it is time for a look."""
+
+    @abstractmethod
+    def time_is_up(self) -> None:
+        """The session may have run as long as it is allowed to."""
 
     @abstractmethod
     def start_beside(self, command: Command, begun: StepContext | None) -> None:
@@ -87,7 +85,7 @@ class Shell(ABC):
         spent: list[Usage] = []
         token = _part.set(spent)
         try:
-            value = await call()
+            value = await _within(call)
             journalled, spent = spent, []
             await self.keep_part(ctx.step, name, value, journalled, event)
         finally:
@@ -96,10 +94,11 @@ class Shell(ABC):
                 ctx.usage = [*(ctx.usage or ()), *spent]
         return value
 
-    async def reserve(self, ctx: StepContext, estimate: Callable[[], Usage]) -> None:
+    async def reserve(self, ctx: StepContext, most: Callable[[], Usage | None]) -> None:
         """Return when the budgets around the step allow such a call."""
         self._raise_if_locked()
-        await self.purse.reserve(ctx.step, estimate)
+        await self.purse.reserve(ctx.step, most)
+        self._raise_if_locked()
 
     def charge(self, ctx: StepContext, usage: Usage) -> None:
         """A model call was made."""
@@ -113,3 +112,14 @@ class Shell(ABC):
         """Steps under way should not begin anything more."""
         if self.core.lock is not None:
             raise Halted
+
+
+async def _within(call: Callable[[], Awaitable[Any]]) -> Any:
+    """What it returns; it may run in a task, which ends the program with some errors."""
+    try:
+        return await call()
+    except BaseException as error:
+        found = confined(error)
+        if found is error:
+            raise
+        raise found from error

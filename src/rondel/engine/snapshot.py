@@ -25,7 +25,7 @@ from rondel.engine.step import Step
 from rondel.engine.transcript import EVERYTHING, Delivery, Transcript, View
 from rondel.graph.plan import Group, Plan, PlanEdge, Scope
 
-FORMAT = 2
+FORMAT = 3
 
 
 class _Sent(msgspec.Struct, array_like=True):
@@ -44,6 +44,8 @@ class _Node(msgspec.Struct, array_like=True):
     keeps: bool
     stamps: list[int]
     private: Any
+    own: list[tuple[Message, ...]] = []
+    own_entry: int = 0
 
 
 class _Progress(msgspec.Struct, omit_defaults=True):
@@ -230,7 +232,8 @@ def _dump_progress(progress: Progress) -> _Progress:
 
 def _dump_remembered(number: int, then: Remembered) -> _Node:
     retained, stamps = then.retained[: then.length], then.stamps[: then.length]
-    return _Node(number, _dump_inbox(then.inbox), retained, then.keeps, stamps, None)
+    inbox = _dump_inbox(then.inbox)
+    return _Node(number, inbox, retained, then.keeps, stamps, None, then.own, then.own_entry)
 
 
 def _dump_step(step: Step) -> _Step:
@@ -255,7 +258,8 @@ def _dump_step(step: Step) -> _Step:
 def _dump_node(number: int, transcript: Transcript) -> _Node:
     stamps = transcript.stamps if isinstance(transcript, AgingTranscript) else []
     inbox = _dump_inbox(transcript.inbox)
-    return _Node(number, inbox, transcript.retained, transcript.keeps, stamps, transcript.private)
+    kept = transcript.retained, transcript.keeps, stamps, transcript.private
+    return _Node(number, inbox, *kept, transcript.own, transcript.own_entry)
 
 
 def _dump_inbox(inbox: list[Delivery]) -> list[_Sent]:
@@ -317,6 +321,7 @@ class _Restoration:
         transcript.private = node.private
         transcript.inbox = self._inbox(node.inbox)
         transcript.replace(node.retained, keeps=node.keeps)
+        transcript.own, transcript.own_entry = node.own, node.own_entry
         if isinstance(transcript, AgingTranscript):
             transcript.stamps = node.stamps
 
@@ -362,6 +367,7 @@ class _Restoration:
             node.node: Remembered(
                 *(node.retained, len(node.retained), node.stamps, node.keeps),
                 self._inbox(node.inbox),
+                *(node.own, node.own_entry),
             )
             for node in nodes
         }

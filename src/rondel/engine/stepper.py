@@ -15,7 +15,7 @@ from rondel.engine.context import StepContext
 from rondel.engine.core import Core
 from rondel.engine.effects import Command
 from rondel.engine.emit import Emit
-from rondel.engine.executor import FOREIGN, Executor, at_length
+from rondel.engine.executor import Executor, at_length
 from rondel.engine.guard import Guard
 from rondel.engine.protocols import Lock, Note, Outcome
 from rondel.engine.purse import Purse
@@ -83,6 +83,7 @@ class Stepper:
         "_since",
         "beside",
         "core",
+        "deadline",
         "executor",
         "in_place",
         "late",
@@ -91,6 +92,7 @@ class Stepper:
         "pause",
         "purse",
         "ready",
+        "watched",
     )
 
     def __init__(
@@ -110,6 +112,10 @@ class Stepper:
         """The length at which there is a look at the session even if its status stays."""
         self.late = False
         """Whether the session has run as long as its guard allows."""
+        self.deadline = float("inf")
+        """When that will be, unless it waits meanwhile."""
+        self.watched = guard is not None and guard.alert
+        """Whether the guard wants to see every tick."""
         self.ready = Queue()
         self.ready.put_all(core.todo())
         self.beside = 0
@@ -159,6 +165,10 @@ class Stepper:
         core, executor = self.core, self.executor
         self.pause = None
         while self.ready.length and core.running and not self.late:
+            if now >= self.deadline:
+                shell.time_is_up()  # the clock's alarm waits as long as steps run in place
+                if self.late:
+                    break
             command = self.ready.take()
             alone = not (self.ready.length or self.beside or core.questions)
             if not alone and not executor.is_immediate(command):
@@ -185,14 +195,14 @@ class Stepper:
         ctx = StepContext(command, shell, now)
         try:
             outcome = self.executor.begin(ctx)
-        except FOREIGN as error:
+        except BaseException as error:
             return self._explain(shell, ctx, error)
         return ctx if isinstance(outcome, StepContext) else self._settle(shell, ctx, outcome)
 
     def _finish(self, shell: Shell, ctx: StepContext, result: Any) -> Entry | None:
         try:
             outcome = self.executor.finish(ctx, result)
-        except FOREIGN as error:
+        except BaseException as error:
             return self._explain(shell, ctx, error)
         return self._settle(shell, ctx, outcome)
 
@@ -202,11 +212,11 @@ class Stepper:
             return self._conclude(shell, ctx, outcome)
         try:
             tick, now, messages, fired, altered = self.executor.end(ctx, outcome)
-        except FOREIGN as error:
+        except BaseException as error:
             return self._explain(shell, ctx, error)
         step, core = ctx.step, self.core
         by_model = ctx.usage is not None or step.parts is not None
-        if by_model or self.purse is not None or not core.running:
+        if by_model or self.watched or self.purse is not None or not core.running:
             return self.enter(shell, at_length(tick), step)
         try:
             durable = self._append(tick)
@@ -221,7 +231,7 @@ class Stepper:
     def _conclude(self, shell: Shell, ctx: StepContext, outcome: Outcome | Lock) -> Entry | None:
         try:
             tick = self.executor.conclude(ctx, outcome)
-        except FOREIGN as error:
+        except BaseException as error:
             return self._explain(shell, ctx, error)
         return self.enter(shell, tick, ctx.step)
 
@@ -235,8 +245,9 @@ class Stepper:
         core, guard = self.core, self._guard
         status = core.status
         if isinstance(tick, Finished):
-            if guard is not None and not tick.usage and core.steps[tick.step].parts is None:
-                guard = None  # no model had a part in it
+            by_model = bool(tick.usage) or core.steps[tick.step].parts is not None
+            if not (by_model or self.watched):
+                guard = None
             if guard is not None:
                 tick = guard.weigh(core, tick)
         elif command is not None and isinstance(tick, ticks.Locked):
@@ -246,7 +257,10 @@ class Stepper:
         core.apply(recorded)
         if self.purse is not None:
             self.purse.settle(recorded)
-        found = guard.learn(core, recorded) if guard is not None else ()
+        found: Sequence[Lock | Note] = ()
+        if guard is not None:
+            found = guard.learn(core, recorded)
+            self.watched = guard.alert
         if core.status is not status or self.length >= self.next_look:
             shell.applied()
         return self._entered(found, durable)

@@ -24,6 +24,9 @@ class Started(Tick, frozen=True, tag="start"):
     """The session began with these inputs."""
 
     inputs: dict[str, Any]
+    estimate: int | None = None
+    """How many tokens it will take, as far as was known then."""
+    estimated_from: str = ""
 
 
 Altered = dict[int, list[Message | None]]

@@ -63,6 +63,7 @@ class View(Sequence[Message]):
 
 NO_DELIVERIES: Final[list[Delivery]] = []
 NO_MESSAGES: Final[list[Message]] = []
+NO_OUTPUTS: Final[list[tuple[Message, ...]]] = []
 NOTHING_MERGED: Final[dict[str, Any]] = {}
 """What every transcript begins with, shared by all and never changed."""
 
@@ -75,14 +76,22 @@ class Transcript:
         "_merged_length",
         "inbox",
         "keeps",
+        "own",
+        "own_entry",
         "private",
+        "recalls",
         "remembers",
         "retained",
         "window",
     )
 
-    def __init__(self, window: int) -> None:
+    def __init__(self, window: int, recalls: int = 0) -> None:
         self.window = window
+        self.recalls = recalls
+        """How many of its own newest outputs the node is shown again; -1 all."""
+        self.own: list[tuple[Message, ...]] = NO_OUTPUTS
+        """Those, oldest first: what it said in one entry of a loop."""
+        self.own_entry = 0
         self.inbox: list[Delivery] = NO_DELIVERIES
         self.retained: list[Message] = [] if window == EVERYTHING else NO_MESSAGES
         self.private: Any = None
@@ -158,6 +167,20 @@ class Transcript:
             self.retained.extend(output)
         else:
             self.retained = [*_newest(seen, self.window), *output]
+
+    def note_own(self, output: tuple[Message, ...], entry: int) -> None:
+        """Keep what the node said in this entry of its loop; of an earlier one nothing is left."""
+        if self.own_entry != entry:
+            self.own, self.own_entry = [], entry
+        self.own.append(output)
+        if 0 < self.recalls < len(self.own):
+            del self.own[0]
+
+    def own_in(self, entry: int) -> list[Message]:
+        """What the node said in this entry of its loop, as far as it is shown it again."""
+        if self.own_entry != entry:
+            return []
+        return [message for output in self.own for message in output]
 
     def data(self, seen: Sequence[Message]) -> dict[str, Any]:
         """The merged data of what the node sees, at a cost that does not grow with its past."""

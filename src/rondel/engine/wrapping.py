@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+from rondel.engine.exits import confined
 from rondel.engine.protocols import Handler, Lock, Middleware, Outcome, Processor, Selective
 from rondel.errors import RondelError, StepTimeout
 from rondel.graph.plan import PlanNode
@@ -52,8 +53,9 @@ def _with_retries(call: Handler, retry: Retry) -> Handler:
         for _ in range(retry.max_attempts - 1):
             try:
                 return await call(ctx)
-            except Exception as error:
-                if not getattr(error, "retryable", True):
+            except BaseException as raised:
+                error = confined(raised)
+                if not isinstance(error, Exception) or not getattr(error, "retryable", True):
                     raise
                 if ctx.retried is None:
                     ctx.retried = []

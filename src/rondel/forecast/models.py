@@ -5,11 +5,12 @@ from __future__ import annotations
 from contextvars import ContextVar
 from random import Random
 
+from rondel.engine.protocols import Usage
 from rondel.engine.registry import Registry
-from rondel.models.model import Answer, ProviderConfig, Request
+from rondel.models.model import Answer, Model, ProviderConfig, Request, most_of
 from rondel.models.prose import is_reviewer
 from rondel.models.scripted import ScriptedConfig, scripted
-from rondel.models.simulated import ScoreConfig, SimulatedConfig, SimulatedModel
+from rondel.models.simulated import ScoreConfig, SimulatedConfig, SimulatedModel, simulating
 
 RUN: ContextVar[str] = ContextVar("RUN")
 """Which run this code is part of."""
@@ -22,22 +23,27 @@ class ForecastModel:
     """A simulated model with another seed in every run."""
 
     def __init__(self, config: ProviderConfig, registry: Registry) -> None:
-        self._config = (
-            config if isinstance(config, SimulatedConfig) else SimulatedConfig(name=config.name)
-        )
+        self._config = config if isinstance(config, SimulatedConfig) else simulating(config)
         self._script = (
             scripted(config.at_once(), registry) if isinstance(config, ScriptedConfig) else None
         )
 
     async def answer(self, request: Request) -> Answer:
         """What this run's model says."""
+        return await self._model(request).answer(request)
+
+    def most(self, request: Request) -> Usage | None:
+        """What its answer takes."""
+        return most_of(self._model(request), request)
+
+    def _model(self, request: Request) -> Model:
         if self._script is not None and AS_CONFIGURED.get():
-            return await self._script.answer(request)
+            return self._script
         run = RUN.get()
         config = self._config
         score = config.score if AS_CONFIGURED.get() else self._score(run, request)
         changed = {"seed": f"{config.seed}/{run}", "score": score}
-        return await SimulatedModel(config.model_copy(update=changed)).answer(request)
+        return SimulatedModel(config.model_copy(update=changed))
 
     def _score(self, run: str, request: Request) -> ScoreConfig | None:
         """How this run's scores go: like those of the graph, or plausible ones for a reviewer."""

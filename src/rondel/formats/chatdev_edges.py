@@ -85,7 +85,7 @@ def _edge(draft: Draft, edge: dict[str, Any], path: Path, native: Path) -> dict[
 
 def _condition(draft: Draft, given: Any, path: Path) -> Any:
     if given is None or isinstance(given, bool | str):
-        return CONSTANTS.get(given, {"type": "function", "config": {"name": given}})
+        return CONSTANTS.get(given, _function(given))
     if not isinstance(given, dict):
         return given
     kind, config = given.get("type"), given.get("config")
@@ -106,6 +106,11 @@ def _condition(draft: Draft, given: Any, path: Path) -> Any:
     return {"type": "keyword", "config": kept}
 
 
+def _function(name: Any) -> dict[str, Any]:
+    """A condition by a function; there it is given the text of the message."""
+    return {"type": "function", "config": {"name": name, "takes": "text"}}
+
+
 def _process(draft: Draft, given: Any, path: Path, native: Path) -> Any:
     if not isinstance(given, dict):
         return given
@@ -118,7 +123,8 @@ def _process(draft: Draft, given: Any, path: Path, native: Path) -> Any:
         draft.refuse(path, "the processor has no config", "add: config: {...}")
         return None
     if kind == "function":
-        return {"type": kind, "config": draft.kept(config, (*path, "config"), ("name",))}
+        kept = draft.kept(config, (*path, "config"), ("name",))
+        return {"type": kind, "config": {**kept, "takes": "text"}}
     place = (*path, "config")
     known = (*REGEX, "default_value", "mode", *REGEX_FLAGS)
     kept = {k: v for k, v in draft.kept(config, place, known).items() if v is not None}

@@ -33,6 +33,10 @@ def node_of(draft: Draft, name: str, node: Settings, path: Path) -> Settings:
     return {"id": name, **made, **described}
 
 
+NOTHING_RECALLED = {"task": False, "own": 0}
+"""There an agent sees the shared state, and nothing of what it said before."""
+
+
 def _plain(draft: Draft, _node: Settings, properties: Settings, path: Path) -> Settings:
     draft.kept(properties, path, ())
     return {"type": "passthrough", "config": {}}
@@ -48,7 +52,8 @@ def _end(draft: Draft, node: Settings, properties: Settings, path: Path) -> Sett
 
 
 def _agent(draft: Draft, node: Settings, properties: Settings, path: Path) -> Settings:
-    return {"type": "agent", "config": _model(draft, node, properties, path)}
+    config = _model(draft, node, properties, path)
+    return {"type": "agent", "config": {**config, "recall": dict(NOTHING_RECALLED)}}
 
 
 def _model(draft: Draft, node: Settings, properties: Settings, path: Path) -> Settings:

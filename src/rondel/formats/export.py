@@ -162,6 +162,8 @@ class _Report:
                         (edge[key] or {}).get("type") if isinstance(edge[key], dict) else edge[key]
                     )
                     message = f"ChatDev has no condition {kind!r}; there the edge always fires"
+                    if kind == "function":
+                        message = "there the function gets the message's text, and must exist"
                 case "label":
                     message = "ChatDev has no labels; nobody chooses among edges there"
                 case "dynamic" | "process":

@@ -9,7 +9,10 @@ from typing import Any
 
 def inlined(document: dict[str, Any], includes: Mapping[str, Any]) -> dict[str, Any]:
     """The document with every subgraph that is a file in the place where it is named."""
-    return {**document, "graph": _graph(document["graph"], "", includes)}
+    whole = {**document, "graph": _graph(document["graph"], "", includes)}
+    if isinstance(prices := document.get("prices"), str):
+        whole["prices"] = includes[posixpath.normpath(prices)]
+    return whole
 
 
 def _graph(graph: dict[str, Any], folder: str, includes: Mapping[str, Any]) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from rondel.graph.spec import (
     LoopSpec,
     NodeSpec,
     Patience,
+    Price,
     Regression,
     Retry,
 )
@@ -50,6 +51,8 @@ class Words:
         self._names: dict[str, Names] = {}
         self._models: dict[tuple[str, str], type[BaseModel] | None] = {}
         self._referring: dict[str, bool] = {}
+        self.prices: dict[str, Price] = {}
+        """What the document says that models cost."""
 
     def names(self, kind: str) -> Names:
         """The names of a kind."""
@@ -62,6 +65,11 @@ class Words:
         if (kind, name) not in self._models:
             self._models[kind, name] = self._vocabulary.config_model(kind, name)
         return self._models[kind, name]
+
+    @property
+    def context(self) -> dict[str, Any] | None:
+        """What configs may need to know of the document they are in."""
+        return {"prices": self.prices} if self.prices else None
 
     def may_refer(self, name: str) -> bool:
         """Whether nodes of a type may have a graph inside."""
@@ -171,7 +179,8 @@ class Body:
         model = self.words.model(kind, name)
         if model is None:
             return Call(name, config)
-        valid, complaints = validate(model, config, lambda: self._shown_config(path))
+        shown, context = lambda: self._shown_config(path), self.words.context
+        valid, complaints = validate(model, config, shown, context)
         if complaints:
             self.report.complain(self.source, (*self.path, *path, "config"), complaints)
         if name == FUNCTION and kind != "node":
@@ -314,6 +323,7 @@ class Body:
             retry=node.retry.as_spec() if node.retry else ONCE,
             on_error=node.on_error,
             join=node.join,
+            breaker=node.breaker not in (False, "off"),
             inner=self.inner.get(place),
             line=self.source.line((*self.path, "nodes", place)),
         )

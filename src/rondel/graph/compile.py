@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 
+from msgspec.structs import replace
+
 from rondel.errors import GraphError, Problem
 from rondel.graph.collector import collector_held
 from rondel.graph.components import strong_components
@@ -24,6 +26,7 @@ from rondel.graph.plan import (
     Scope,
     Wire,
 )
+from rondel.graph.recall import recall_of
 from rondel.graph.spec import Dialect, EdgeSpec, Gauge, GraphSpec, LoopSpec, NodeSpec
 
 DEFAULT_GAUGE = PlanGauge(Gauge().path)
@@ -82,7 +85,7 @@ class _Compiler:
         self._index: dict[str, int] = {}
         inner: list[tuple[GraphSpec, PlanNode | None]] = []
         for node_spec in graph.nodes:
-            node = self._add_node(node_spec, owner)
+            node = self._add_node(node_spec, owner, graph.dialect)
             self._index[node_spec.id] = node.index
             self._file[node.index] = graph.file
             if node_spec.inner is not None:
@@ -99,8 +102,8 @@ class _Compiler:
         self._budget = EAGER_FACTOR * (len(self.nodes) + len(self.edges)) + 1000
         return inner
 
-    def _add_node(self, spec: NodeSpec, owner: PlanNode | None) -> PlanNode:
-        node = PlanNode(len(self.nodes), spec, owner)
+    def _add_node(self, spec: NodeSpec, owner: PlanNode | None, dialect: Dialect) -> PlanNode:
+        node = PlanNode(len(self.nodes), spec, owner, recall_of(spec, dialect))
         self.nodes.append(node)
         self._out.append([])
         self._into.append([])
@@ -112,6 +115,8 @@ class _Compiler:
         self.edges.append(edge)
         self.nodes[source].out.append(edge.index)
         self.nodes[target].into.append(edge.index)
+        if spec.dynamic is not None:  # nobody can tell which run of an earlier step said what
+            self.nodes[target].recall = replace(self.nodes[target].recall, own=0)
         self._out[source].append(edge)
         self._into[target].append(edge)
         return edge

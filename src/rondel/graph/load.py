@@ -15,6 +15,7 @@ from rondel.graph.body import Body, Words
 from rondel.graph.collector import collector_held
 from rondel.graph.paths import Path, value_at
 from rondel.graph.positions import MAX_BYTES, Parsed, Positions, parse
+from rondel.graph.secrets import may_be_unset
 from rondel.graph.sentences import validate
 from rondel.graph.source import Report, Source
 from rondel.graph.spec import GraphSpec
@@ -49,11 +50,15 @@ def load(
     *,
     environ: Mapping[str, str] | None = None,
     translate: Translate | None = None,
+    demand_secrets: bool = True,
 ) -> Loaded:
-    """The graph of a YAML or JSON file; raises GraphError with all that is wrong."""
+    """The graph of a YAML or JSON file; raises GraphError with all that is wrong.
+
+    Without `demand_secrets`, a key or an address whose variable is not set is a warning.
+    """
     file = FilePath(path)
     text = _read(file)
-    loader = _Loader(vocabulary, file.parent, environ, translate=translate)
+    loader = _Loader(vocabulary, file.parent, environ, None, translate, demand_secrets)
     with collector_held():
         return loader.text(text, str(file), file.name)
 
@@ -66,10 +71,11 @@ def loads(
     *,
     environ: Mapping[str, str] | None = None,
     translate: Translate | None = None,
+    demand_secrets: bool = True,
 ) -> Loaded:
     """The graph of a text; files it names are found from the directory, else beside `file`."""
     base = FilePath(file).parent if directory is None else FilePath(directory)
-    loader = _Loader(vocabulary, base, environ, translate=translate)
+    loader = _Loader(vocabulary, base, environ, None, translate, demand_secrets)
     with collector_held():
         return loader.text(text, file, FilePath(file).name)
 
@@ -112,7 +118,9 @@ class _Loader:
         environ: Mapping[str, str] | None,
         given: Mapping[str, Any] | None = None,
         translate: Translate | None = None,
+        demand_secrets: bool = True,
     ) -> None:
+        self.spared = None if demand_secrets else may_be_unset
         self.words = Words(vocabulary)
         self.translate = translate
         self.base = base
@@ -151,8 +159,11 @@ class _Loader:
 
     def _source(self, raw: Any, positions: Positions | None, file: str, key: str) -> Source:
         """The document with its variables replaced."""
-        filled = fill(raw, self.base / posixpath.dirname(key), self.environ)
+        filled = fill(raw, self.base / posixpath.dirname(key), self.environ, self.spared)
         source = Source(raw, filled.data, file, key, positions)
+        for spared in filled.spared:
+            warning = source.problem(spared.path, spared.message, spared.hint)
+            self.report.warnings.append(warning)
         for unfilled in filled.problems:
             problem = source.problem(unfilled.path, unfilled.message, unfilled.hint)
             self.report.add_unknown(problem)
@@ -162,6 +173,8 @@ class _Loader:
     def _graph(self, source: Source) -> GraphSpec | None:
         """The graph of a whole document, or of a bare body."""
         data = source.data
+        if isinstance(data, dict) and data.get("prices") is not None:
+            self._read_prices(source, data["prices"])
         if isinstance(data, dict) and "nodes" in data and "graph" not in data:
             return self._bare(source)
         if not isinstance(data, dict):
@@ -172,6 +185,27 @@ class _Loader:
         self.report.complain(source, (), complaints)
         return self._body(source, ("graph",), document.graph if document else None)
 
+    def _read_prices(self, source: Source, given: Any) -> None:
+        """Note what the models cost; those of the outermost graph count."""
+        if self.nesting:
+            message = "'prices' of a graph inside another one does not count"
+            hint = "set it in the outermost graph"
+            self.report.warnings.append(source.problem(("prices",), message, hint))
+            return
+        listed: Source | None = replace(source, data=given)
+        if isinstance(given, str):
+            key = posixpath.normpath(posixpath.join(posixpath.dirname(source.key), given))
+            listed = self._included(source, ("prices",), key)
+        if listed is None:
+            return
+        shown = {"prices": listed.raw}
+        found, complaints = validate(schema.PriceList, {"prices": listed.data}, lambda: shown)
+        if isinstance(given, str):  # others are told of with the document
+            inside = [replace(each, path=each.path[1:]) for each in complaints]
+            self.report.complain(listed, (), inside)
+        if found is not None:
+            self.words.prices = {name: each.as_spec() for name, each in found.prices.items()}
+
     def _bare(self, source: Source) -> GraphSpec | None:
         """A file without `graph:` that begins with what belongs under it."""
         if len(self.chain) == 1:
@@ -179,7 +213,7 @@ class _Loader:
             message = "there is no 'graph:'; the whole file is taken for the graph"
             self.report.warnings.append(source.problem((), message, hint))
         data = {"id": FilePath(source.file).stem or "graph", **source.data}
-        envelope = {key: data.pop(key) for key in ("version", "vars") if key in data}
+        envelope = {key: data.pop(key) for key in schema.ENVELOPE if key in data}
         _, complaints = validate(schema.Envelope, envelope, lambda: source.raw)
         self.report.complain(source, (), complaints)
         return self._inline(replace(source, data=data), ())

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from rondel.graph.gauge import PlanGauge
+from rondel.graph.recall import NOTHING, Recall
 from rondel.graph.spec import (
     DEFAULT_MAX_ROUNDS,
     Dialect,
@@ -67,14 +68,29 @@ class PlanEdge:
 class PlanNode:
     """A node by number; `id` is its public name, `name` its id in its own graph."""
 
-    __slots__ = ("id", "index", "inner", "into", "is_end", "name", "out", "owner", "spec", "window")
+    __slots__ = (
+        "id",
+        "index",
+        "inner",
+        "into",
+        "is_end",
+        "name",
+        "out",
+        "owner",
+        "recall",
+        "spec",
+        "window",
+    )
 
-    def __init__(self, index: int, spec: NodeSpec, owner: PlanNode | None) -> None:
+    def __init__(
+        self, index: int, spec: NodeSpec, owner: PlanNode | None, recall: Recall = NOTHING
+    ) -> None:
         self.index = index
         self.id: str = spec.id if owner is None else f"{owner.id}/{spec.id}"
         self.name = spec.id
         self.spec = spec
         self.window = spec.context_window
+        self.recall = recall
         self.out: list[int] = []
         self.into: list[int] = []
         self.inner: Scope | None = None

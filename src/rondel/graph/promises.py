@@ -39,9 +39,13 @@ class Calls(msgspec.Struct, frozen=True):
     """Of one call, in and out."""
     usd: float | None = 0.0
     """Of one call."""
+    unpriced: tuple[str, ...] = ()
+    """The models among those asked whose price nobody knows."""
+    why: str = ""
+    """Why the tokens of a call are not bounded, if they are not."""
 
 
-UNKNOWN_CALLS = Calls(None, None, None)
+UNKNOWN_CALLS = Calls(None, None, None, why="its own code may ask models")
 
 
 class Guard(msgspec.Struct, frozen=True):
@@ -85,6 +89,8 @@ class Promise(msgspec.Struct, frozen=True):
     """Whether what it emits may be what came in."""
     free_text: bool = True
     """Whether its own text may be anything."""
+    authored: bool = True
+    """Whether a model that it asks writes what it emits; else its own code does."""
     says: tuple[tuple[Mapping[str, Any], str], ...] | None = None
     """All that it ever says, data and text, where that is known."""
     openings: tuple[str, ...] = ()

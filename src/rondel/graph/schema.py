@@ -95,6 +95,7 @@ Ids = Annotated[
     ),
 ]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
+Usd = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 ScorePath = Annotated[str, AfterValidator(_score_path)]
 VariableName = Annotated[str, AfterValidator(_variable_name)]
 
@@ -164,6 +165,9 @@ class Node(Part):
     )
     join: spec.Join = Field(
         "any", description="Runs when any trigger edge fired, or only when all did."
+    )
+    breaker: Literal["off", "on"] | bool = Field(
+        "on", description="Off: it may repeat itself (polling), the circuit breaker lets it."
     )
 
 
@@ -290,9 +294,13 @@ class Breaker(Part):
     """When the circuit breaker locks the session."""
 
     token_factor: Finite = Field(3.0, gt=0, description="Times the estimate of tokens.")
-    estimated_tokens: int | None = Field(None, ge=1, description="The estimate.")
-    window: int = Field(3, ge=1, description="How many outputs of a node it looks at.")
+    estimated_tokens: int | None = Field(
+        None, ge=1, description="The estimate; else what past sessions took, or the certificate."
+    )
+    repeats: int = Field(4, ge=2, description="The same output so many times in a row locks.")
+    window: int = Field(3, ge=1, description="How many outputs of a node novelty is the mean of.")
     min_entropy: Finite = Field(0.1, ge=0, le=1, description="The least they must say that is new.")
+    on_low_novelty: spec.OnLowNovelty = Field("warn", description="If they say less than that.")
     timeout: Duration = Field(600.0, description="The most running time, waiting excluded.")
 
     def as_spec(self) -> spec.BreakerSpec:
@@ -350,6 +358,25 @@ class Graph(Part):
         return self.breaker.as_spec() if isinstance(self.breaker, Breaker) else spec.BreakerSpec()
 
 
+class Price(Part):
+    """What a million tokens of a model cost, in USD."""
+
+    input: Usd = Field(description="What it reads.")
+    output: Usd = Field(description="What it writes.")
+    cache_read: Usd | None = Field(None, description="What it read before; as input without it.")
+    cache_write: Usd | None = Field(None, description="What it is to keep; as input without it.")
+
+    def as_spec(self) -> spec.Price:
+        """The price for the engine."""
+        return spec.Price(self.input, self.output, self.cache_read, self.cache_write)
+
+
+class PriceList(Part):
+    """Prices by model, as the graph or a file of its own has them."""
+
+    prices: dict[str, Price] = Field(description="By model.")
+
+
 class Envelope(Part):
     """What a graph file says besides its graph."""
 
@@ -361,9 +388,16 @@ class Envelope(Part):
         description="Values for ${NAME}.",
         json_schema_extra={"propertyNames": {"pattern": f"^{NAME_PATTERN}$"}},
     )
+    prices: dict[str, Price] | str | None = Field(
+        None, description="What models cost that nobody lists: by model, or a file of that."
+    )
 
 
 class Document(Envelope):
     """A graph file."""
 
     graph: Graph = Field(description="The graph.")
+
+
+ENVELOPE = tuple(Envelope.model_fields)
+"""The keys that stand beside `graph`."""

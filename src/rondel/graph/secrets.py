@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rondel.graph.variables import REFERENCE
+from rondel.graph.paths import Path
+from rondel.graph.variables import ADDRESS, REFERENCE
 
 PREFIX = "RONDEL_SECRET_"
 SECRET_NAME = re.compile(
@@ -47,6 +48,14 @@ class Sealed:
 def looks_secret(name: str) -> bool:
     """Whether what has this name is likely a secret."""
     return SECRET_NAME.search(name) is not None
+
+
+def may_be_unset(path: Path, name: str) -> bool:
+    """Whether a variable at that path is a key or an address: nothing but a run reads it."""
+    apart = ("api_key", "base_url", "url", "env", "headers", "extra_headers")
+    return any(step in apart for step in path) or (
+        looks_secret(name) or ADDRESS.search(name) is not None
+    )
 
 
 def seal(document: Any, known: Values | None = None) -> Sealed:

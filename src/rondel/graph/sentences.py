@@ -69,21 +69,24 @@ class Complaint:
 
 
 def validate(
-    model: type[Model], value: Any, shown: Callable[[], Any]
+    model: type[Model],
+    value: Any,
+    shown: Callable[[], Any],
+    context: Mapping[str, Any] | None = None,
 ) -> tuple[Model | None, list[Complaint]]:
     """The value as a model, or everything that is wrong with it.
 
     `shown` gives the value as the file has it, variables unreplaced: messages quote that.
     """
     try:
-        return model.model_validate(value), []
+        return model.model_validate(value, context=context), []
     except ValidationError as error:
         first = error
     typed = _with_types(value, first)
     if typed is value:
         return None, list(_complaints(first, model, value, shown()))
     try:
-        return model.model_validate(typed), []
+        return model.model_validate(typed, context=context), []
     except ValidationError as error:
         return None, list(_complaints(error, model, typed, shown()))
 

@@ -13,6 +13,7 @@ DEFAULT_MAX_STEPS = 10_000
 ExitRule = Literal["round_end", "now"]
 OnStagnation = Literal["exit", "nudge"]
 OnRegression = Literal["warn", "rollback", "exit"]
+OnLowNovelty = Literal["warn", "lock"]
 OnLimit = Literal["last", "best", "ask", "fail"]
 DynamicMode = Literal["map", "tree"]
 Join = Literal["any", "all"]
@@ -39,6 +40,8 @@ class NodeSpec(msgspec.Struct, frozen=True):
     retry: Retry = Retry()
     on_error: OnError = "fail"
     join: Join = "any"
+    breaker: bool = True
+    """Whether the circuit breaker minds that it repeats itself."""
     inner: GraphSpec | None = None
     processor: Any = None
     """A ready-made processor, for nodes written in Python; its type is not looked up then."""
@@ -148,6 +151,15 @@ class LoopSpec(msgspec.Struct, frozen=True):
         return self.max_rounds is not None or gives_up or turns_back or self.budget.bounds
 
 
+class Price(msgspec.Struct, frozen=True):
+    """What a million tokens of a model cost, in USD; None is the price of other input."""
+
+    input: float
+    output: float
+    cache_read: float | None = None
+    cache_write: float | None = None
+
+
 class Limits(msgspec.Struct, frozen=True):
     """Bounds on the whole run."""
 
@@ -160,8 +172,10 @@ class BreakerSpec(msgspec.Struct, frozen=True):
 
     token_factor: float = 3.0
     estimated_tokens: int | None = None
+    repeats: int = 4
     window: int = 3
     min_entropy: float = 0.1
+    on_low_novelty: OnLowNovelty = "warn"
     timeout: float = 600.0
 
 
@@ -190,6 +204,9 @@ class Dialect(msgspec.Struct, frozen=True):
     sinks_yield: bool = False
     """If no end node produced anything, not even an empty message, the first sink's output counts,
     else an empty message."""
+    recalls: bool = True
+    """Nodes whose type asks for it are shown the task and what they said before, unless told
+    otherwise."""
 
 
 OWN = Dialect()
@@ -201,6 +218,7 @@ DIALECTS = {
         data_edges_bind=True,
         state_per_call=True,
         sinks_yield=True,
+        recalls=False,
     )
 }
 """The dialects that a graph file can name."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import Any
@@ -18,11 +18,20 @@ NAME = re.compile(NAME_PATTERN)
 REFERENCE = re.compile(r"\$\$\{|\$\{([^{}\n]*)(\}?)")
 DOTENV_LINE = re.compile(rf"\s*(?:export\s+)?({NAME_PATTERN})\s*=\s*(.*?)\s*", re.ASCII)
 ESCAPES = {"\\n": "\n", "\\t": "\t", '\\"': '"', "\\\\": "\\"}
+ADDRESS = re.compile(r"(?:^|_)(?:url|uri|endpoint|base|host)$", re.IGNORECASE)
 MAX_CHAIN = 100
 REPLACEABLE = (str, dict, list)
 ATOMS = frozenset({int, float, bool, type(None)})
 LITERAL = "write '$${' where '${' is meant as it stands"
+NEEDED = "a run needs it: in the environment or in .env"
 DEFINE = f"set it under 'vars:', in the environment or in .env; {LITERAL}"
+
+
+UNSET_ADDRESS = "https://unset.invalid"
+"""Stands for an address that is not known yet where only the form of a graph is looked at."""
+
+Spared = Callable[[Path, str], bool]
+"""Whether the variable of that name, at that path, may be unset."""
 
 
 class EnvironmentText(str):
@@ -46,16 +55,24 @@ class Filled:
 
     data: Any
     problems: list[Unfilled] = field(default_factory=list)
+    spared: list[Unfilled] = field(default_factory=list)
     environment: dict[str, str] = field(default_factory=dict)
 
 
-def fill(document: Any, directory: FilePath, environ: Mapping[str, str] | None = None) -> Filled:
+def fill(
+    document: Any,
+    directory: FilePath,
+    environ: Mapping[str, str] | None = None,
+    spared: Spared | None = None,
+) -> Filled:
     """The document with every `${NAME}` replaced; shares what has none with the original.
 
-    Without `environ`, the process's environment counts and then `.env` in the directory.
+    Without `environ`, the process's environment counts and then `.env` in the directory. What is
+    not set and is `spared` stays as it is written.
     """
     declared = document.get("vars") if isinstance(document, dict) else None
-    return _Filler(declared if isinstance(declared, dict) else {}, directory, environ).run(document)
+    values = declared if isinstance(declared, dict) else {}
+    return _Filler(values, directory, environ, spared).run(document)
 
 
 def read_dotenv(text: str) -> dict[str, str]:
@@ -80,8 +97,13 @@ class _Filler:
     """Replaces references while it walks a document."""
 
     def __init__(
-        self, declared: Mapping[str, Any], directory: FilePath, environ: Mapping[str, str] | None
+        self,
+        declared: Mapping[str, Any],
+        directory: FilePath,
+        environ: Mapping[str, str] | None,
+        spared: Spared | None = None,
     ) -> None:
+        self.spared = spared
         self.declared = declared
         self.directory = directory
         self.environ = os.environ if environ is None else environ
@@ -141,6 +163,10 @@ class _Filler:
         elif not NAME.fullmatch(name):
             self._problem(f"{name!r} is not a variable's name", LITERAL)
         elif name not in self.declared and self._from_environment(name) is None:
+            if self.spared is not None and self.spared(tuple(self.path), name):
+                told = Unfilled(tuple(self.path), f"the variable {name!r} is not set", NEEDED)
+                self.filled.spared.append(told)
+                return
             near = self.names.hint(name)
             hint = near if near.startswith("did") else DEFINE
             self._problem(f"the variable {name!r} is not set", hint)
@@ -166,12 +192,18 @@ class _Filler:
         if name in self.values:
             return self.values[name]
         if name not in self.declared:
-            return self._from_environment(name) or ""
+            return self._from_environment(name) or self._unset(name)
         value = self.declared[name]
         if isinstance(value, str) and "${" in value:
             value = self._declared(name, value)
         self.values[name] = value
         return value
+
+    def _unset(self, name: str) -> str:
+        if self.spared is None or not self.spared(tuple(self.path), name):
+            return ""
+        is_address = ADDRESS.search(name) or (self.path and self.path[-1] in ("base_url", "url"))
+        return UNSET_ADDRESS if is_address else f"${{{name}}}"
 
     def _declared(self, name: str, text: str) -> Any:
         if name in self.open:

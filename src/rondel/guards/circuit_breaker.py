@@ -1,10 +1,10 @@
-"""The circuit breaker: locks a session that spends too much, says nothing new, or runs too long."""
+"""The circuit breaker: locks a session that spends too much, repeats itself, or runs too long."""
 
 from __future__ import annotations
 
-from collections import deque
+import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -14,35 +14,43 @@ from rondel.engine.frame import Frame
 from rondel.engine.protocols import Lock, Note
 from rondel.engine.step import Step
 from rondel.graph.plan import Plan
-from rondel.graph.spec import BreakerSpec
-from rondel.guards.novelty import Novelty
+from rondel.graph.promises import Promising, keeps_to
+from rondel.graph.spec import BreakerSpec, NodeSpec
+from rondel.guards.repetition import TIMES_OVER, Voice, cycle_in, is_run
+from rondel.guards.sameness import folded, signature, signature_of_call
 
 TOKEN_SURGE = "TOKEN_SURGE"  # noqa: S105
 LOOP_DETECTED = "LOOP_DETECTED"
 TIMEOUT = "TIMEOUT"
 WARNING = "circuit_breaker:warning"
+TOOL_CALL = "tool_execution"
+"""The event of a sub-step in which a tool was called."""
 
 NEARLY = 0.8
 """The share of the allowed tokens at which it warns."""
 
 Key = tuple[int, int]
-"""A node, and the entry of the outermost loop around it."""
+"""A node, and the entry of the innermost loop around it."""
+
+_CONVERSATION = re.compile(r"^(.*?)turn \d+ call \d+ ", re.DOTALL)
+"""The part of a tool call's name that says whose call it is, in a step of several agents."""
 
 
-class Voice:
-    """What one node has said in one loop."""
+class Heard(NamedTuple):
+    """Who spoke in the tick that is being folded in."""
 
-    __slots__ = ("entropies", "novelty", "warned")
+    key: Key
+    node: str
+    address: str
+    round: int
+    signature: str
 
-    def __init__(self, window: int, novelty: Novelty | None = None) -> None:
-        self.novelty = novelty or Novelty()
-        self.entropies: deque[float] = deque(maxlen=window)
-        self.warned = False
 
-    @property
-    def mean(self) -> float:
-        """How much of its last outputs was new, on average."""
-        return sum(self.entropies) / len(self.entropies)
+class Suspicion(NamedTuple):
+    """A lock that is due if the loop goes on after this round."""
+
+    round: int
+    lock: Lock
 
 
 class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
@@ -52,16 +60,25 @@ class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
     """
 
     _spec: BreakerSpec
+    _estimate: int | None = None
+    _estimated_from: str = ""
     _tokens_before: int = 0
     _time_before: float = 0.0
     _warned_of_tokens: bool = False
     _voices: dict[Key, Voice] = {}
+    _calls: dict[tuple[int, str], tuple[str, int]] = {}
+    """By step and conversation: the last tool call, and how often it was made in a row."""
+    _suspicions: dict[Key, Suspicion] = {}
     _model_steps: dict[int, None] = {}
     """Steps under way in which a model was asked."""
     due: Lock | None = None
     """The lock it has found that no tick records yet; a process may die in between."""
-    _heard: tuple[Key, str, str] | None = None
-    """Who spoke in the tick that is being folded in: key, node and address."""
+    _heard: Heard | None = None
+
+    @property
+    def alert(self) -> bool:
+        """Whether it wants to see every tick, until the round is over that it suspects."""
+        return bool(self._suspicions)
 
     # Ticks
 
@@ -71,23 +88,22 @@ class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
         if not (tick.usage or tick.step in self._model_steps) or not tick.messages:
             return tick
         step = core.steps[tick.step]
-        loop = outermost_loop(step)
-        if loop is None:
+        loop = innermost_loop(step)
+        if loop is None or not is_watched(step.node.spec) or not is_authored(step.node.spec):
             return tick
-        text = "\n".join(message.text for message in tick.messages)
-        if not text.strip():
-            return tick
-        key = (step.node.index, loop.entry)
+        key, now = (step.node.index, loop.entry), loop.round
         voice = self._voices.get(key) or self._new_voice(core, key)
+        text = folded("\n".join(message.readable for message in tick.messages), now)
         entropy = voice.novelty.measure(text)
-        self._heard = key, step.node.id, step.address
+        said = signature(tick.messages, now)
+        self._heard = Heard(key, step.node.id, step.address, now, said)
         if tick.entropy is not None:
             return tick
-        return msgspec.structs.replace(tick, entropy=round(entropy, 4))
+        return msgspec.structs.replace(tick, entropy=round_off(entropy))
 
     def learn(self, core: Core, tick: ticks.AnyTick) -> Sequence[Lock | Note]:
         """Take in what happened, and say what is wrong with it."""
-        found = self._found(core, tick)
+        found = [*self._found(core, tick), *self._confirmed(core)]
         if found and self.due is None and core.lock is None:
             self.due = next((item for item in found if isinstance(item, Lock)), None)
         return found
@@ -95,21 +111,27 @@ class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
     def _found(self, core: Core, tick: ticks.AnyTick) -> Sequence[Lock | Note]:
         match tick:
             case ticks.Started():
-                return ()
+                self._estimate = self._spec.estimated_tokens or tick.estimate
+                self._estimated_from = tick.estimated_from
             case ticks.Finished() if tick.usage or self._heard is not None:
-                self._model_steps.pop(tick.step, None)
+                self._forget(tick.step)
                 return [*self._repetition(tick), *self._surge(core), *self._lateness(core)]
-            case ticks.Substepped() if tick.usage:
-                self._model_steps[tick.step] = None
-                return self._surge(core)
-            case ticks.Failed():
-                self._model_steps.pop(tick.step, None)
+            case ticks.Substepped():
+                return self._learn_part(core, tick)
+            case ticks.Finished() | ticks.Failed() | ticks.Refused():
+                self._forget(tick.step)
                 return self._surge(core)
             case ticks.Locked():
                 self.due = None
             case ticks.Unlocked() | ticks.Forked():
                 self._arm(core)
         return ()
+
+    def _forget(self, step: int) -> None:
+        """A step is over."""
+        self._model_steps.pop(step, None)
+        for key in [key for key in self._calls if key[0] == step]:
+            del self._calls[key]
 
     def _arm(self, core: Core) -> None:
         """From here on everything counts anew."""
@@ -118,64 +140,143 @@ class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
         self._time_before = core.active
         self._warned_of_tokens = False
         self._voices.clear()
+        self._calls.clear()
+        self._suspicions.clear()
 
     def _new_voice(self, core: Core, key: Key) -> Voice:
         """Somebody speaks for the first time; who spoke in loops that are over is forgotten."""
         self._voices = {k: voice for k, voice in self._voices.items() if k[1] in core.frames}
-        voice = self._voices[key] = Voice(self._spec.window)
+        voice = self._voices[key] = Voice(self._spec.window, self._spec.repeats)
         return voice
 
     # Repetition
 
     def _repetition(self, tick: ticks.Finished) -> Iterator[Lock | Note]:
-        if self._heard is None or tick.entropy is None:
+        heard, self._heard = self._heard, None
+        if heard is None:
             return
-        key, node, address = self._heard
-        self._heard = None
-        voice = self._voices[key]
-        voice.entropies.append(tick.entropy)
-        spec, count = self._spec, len(voice.entropies)
-        if count == spec.window and voice.mean < spec.min_entropy:
-            yield Lock(
-                LOOP_DETECTED,
-                f"the last {count} outputs of {node!r} say almost nothing new "
-                f"(novelty {voice.mean:.2f}, at least {spec.min_entropy:g} is expected)",
-                {
-                    "node": node,
-                    "address": address,
-                    "entropy": round(voice.mean, 4),
-                    "min_entropy": spec.min_entropy,
-                    "window": spec.window,
-                },
-            )
+        voice = self._voices[heard.key]
+        voice.hear(heard.signature)
+        if tick.entropy is not None:
+            voice.entropies.append(tick.entropy)
+        mean = voice.mean
+        low = mean is not None and mean < self._spec.min_entropy
+        lock = self._repeated(voice, heard)
+        if lock is None and low:
+            if self._spec.on_low_novelty == "lock":
+                lock = self._stale(voice, heard)
+            elif not voice.warned:
+                stale = self._stale(voice, heard)
+                face = {"reason": LOOP_DETECTED, "message": stale.message, **stale.figures}
+                yield Note(WARNING, face, heard.node, heard.address)
+        voice.warned = low
+        if lock is not None:
+            self._suspicions[heard.key] = Suspicion(heard.round, lock)
+
+    def _repeated(self, voice: Voice, heard: Heard) -> Lock | None:
+        where = {"node": heard.node, "address": heard.address}
+        repeats = self._spec.repeats
+        if is_run(voice.said, repeats):
+            message = f"{heard.node!r} has said the same {repeats} times in a row"
+            return Lock(LOOP_DETECTED, message, {**where, "repeats": repeats})
+        cycle = cycle_in(voice.said)
+        if cycle is None:
+            return None
+        message = f"{heard.node!r} goes in a circle: the same {cycle} outputs {TIMES_OVER} times"
+        return Lock(LOOP_DETECTED, message, {**where, "cycle": cycle, "repeats": TIMES_OVER})
+
+    def _stale(self, voice: Voice, heard: Heard) -> Lock:
+        spec, mean = self._spec, voice.mean or 0.0
+        last = f"the last {spec.window} outputs of" if spec.window > 1 else "the last output of"
+        message = (
+            f"{last} {heard.node!r} said hardly anything new "
+            f"(novelty {mean:.2f}, less than {spec.min_entropy:g})"
+        )
+        figures = {
+            "node": heard.node,
+            "address": heard.address,
+            "entropy": round_off(mean),
+            "min_entropy": spec.min_entropy,
+            "window": spec.window,
+        }
+        return Lock(LOOP_DETECTED, message, figures)
+
+    def _confirmed(self, core: Core) -> list[Lock]:
+        """What was suspected of loops that have gone on; those that have ended are innocent."""
+        if not self._suspicions:
+            return []
+        found = []
+        for key, (of, lock) in list(self._suspicions.items()):
+            frame = core.frames.get(key[1])
+            if frame is not None and frame.round <= of and not frame.leaving:
+                continue
+            del self._suspicions[key]
+            if frame is None or frame.leaving or self._has_risen(frame, frame.round - 1):
+                continue
+            found.append(lock)
+        return found
+
+    def _has_risen(self, loop: Frame, rounds: int) -> bool:
+        """Whether a new best was reached within the last rounds of so many."""
+        best = loop.progress.best_round
+        return best is not None and best > 1 and best > rounds - self._spec.repeats
+
+    # Parts of steps
+
+    def _learn_part(self, core: Core, tick: ticks.Substepped) -> list[Lock | Note]:
+        found: list[Lock | Note] = []
+        if tick.event == TOOL_CALL and isinstance(tick.value, dict):
+            found += self._called(core.steps[tick.step], tick)
+        if tick.usage:
+            self._model_steps[tick.step] = None
+            found += self._surge(core)
+        return found
+
+    def _called(self, step: Step, tick: ticks.Substepped) -> Iterator[Lock]:
+        """A tool was called; the same call with the same result, again and again, is a circle."""
+        if not is_watched(step.node.spec):
             return
-        repeats = count > 1 and max(list(voice.entropies)[-2:]) < spec.min_entropy
-        if repeats and not voice.warned:
-            figures = {"entropy": tick.entropy, "min_entropy": spec.min_entropy}
-            message = f"{node!r} begins to repeat itself"
-            face = {"reason": LOOP_DETECTED, "message": message, **figures}
-            yield Note(WARNING, face, node, address)
-        voice.warned = repeats
+        conversation = _CONVERSATION.match(tick.name)
+        key = tick.step, conversation.group(1) if conversation else ""
+        said = signature_of_call(tick.value)
+        before, times = self._calls.get(key, ("", 0))
+        times = times + 1 if said == before else 1
+        self._calls[key] = said, times
+        loop = innermost_loop(step)
+        if times < self._spec.repeats or (loop and self._has_risen(loop, loop.round - 1)):
+            return
+        tool = str(tick.value.get("tool", ""))
+        message = (
+            f"{step.node.id!r} has called {tool!r} {times} times in a row with the same input "
+            "and the same result"
+        )
+        figures = {"node": step.node.id, "address": step.address, "tool": tool, "repeats": times}
+        yield Lock(LOOP_DETECTED, message, figures)
 
     # Tokens and time
 
     def _surge(self, core: Core) -> list[Lock | Note]:
-        if not self._spec.estimated_tokens:
+        estimate = self._estimate or self._spec.estimated_tokens
+        if not estimate:
             return []
-        allowed = self._spec.token_factor * self._spec.estimated_tokens
+        allowed = self._spec.token_factor * estimate
         used = core.spent.tokens - self._tokens_before
         if used <= allowed * NEARLY:
             return []
-        figures = {"tokens": used, "allowed": allowed, "token_factor": self._spec.token_factor}
+        figures = {
+            "tokens": used,
+            "allowed": allowed,
+            "token_factor": self._spec.token_factor,
+            "estimated_tokens": estimate,
+        }
+        source = f" ({self._estimated_from})" if self._estimated_from else ""
+        times = f"{self._spec.token_factor:g} times the estimate of {estimate:,}{source}"
         if used > allowed:
-            message = (
-                f"{used:,} tokens used, more than {self._spec.token_factor:g} times the estimate"
-            )
-            return [Lock(TOKEN_SURGE, message, figures)]
+            return [Lock(TOKEN_SURGE, f"{used:,} tokens used, more than {times}", figures)]
         if self._warned_of_tokens:
             return []
         self._warned_of_tokens = True
-        message = f"{used:,} of {allowed:,.0f} tokens are used"
+        message = f"{used:,} tokens used; {allowed:,.0f} are allowed, {times}"
         return [Note(WARNING, {"reason": TOKEN_SURGE, "message": message, **figures})]
 
     def _lateness(self, core: Core) -> list[Lock | Note]:
@@ -202,39 +303,61 @@ class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
     def dump(self) -> Any:
         """What it knows, as JSON can hold it."""
         return {
+            "estimate": self._estimate,
+            "estimated_from": self._estimated_from,
             "tokens_before": self._tokens_before,
             "time_before": self._time_before,
             "warned_of_tokens": self._warned_of_tokens,
             "model_steps": sorted(self._model_steps),
             "due": None if self.due is None else msgspec.structs.astuple(self.due),
-            "voices": [
-                [*key, voice.novelty.dump(), list(voice.entropies), voice.warned]
-                for key, voice in self._voices.items()
+            "speakers": [[*key, voice.dump()] for key, voice in self._voices.items()],
+            "calls": [[*key, *call] for key, call in self._calls.items()],
+            "suspicions": [
+                [*key, of, *msgspec.structs.astuple(lock)]
+                for key, (of, lock) in self._suspicions.items()
             ],
         }
 
     def load(self, known: Any) -> None:
-        """Know that again."""
+        """Know that again; what older versions remembered of outputs is measured otherwise now."""
+        self._estimate = known.get("estimate")
+        self._estimated_from = known.get("estimated_from", "")
         self._tokens_before = known["tokens_before"]
         self._time_before = known["time_before"]
         self._warned_of_tokens = known["warned_of_tokens"]
         self._model_steps = dict.fromkeys(known["model_steps"])
         self.due = None if known["due"] is None else Lock(*known["due"])
-        for node, entry, novelty, entropies, warned in known["voices"]:
-            voice = self._voices[node, entry] = Voice(self._spec.window, Novelty.of(novelty))
-            voice.entropies.extend(entropies)
-            voice.warned = warned
+        spec = self._spec
+        for node, entry, dumped in known.get("speakers", ()):
+            self._voices[node, entry] = Voice.load(spec.window, spec.repeats, dumped)
+        for step, conversation, said, times in known.get("calls", ()):
+            self._calls[step, conversation] = said, times
+        for node, entry, of, *lock in known.get("suspicions", ()):
+            self._suspicions[node, entry] = Suspicion(of, Lock(*lock))
 
 
-def outermost_loop(step: Step) -> Frame | None:
-    """The entry of the outermost loop around a step, loops around inner graphs included."""
-    found: Frame | None = None
+def round_off(entropy: float) -> float:
+    """An entropy as it is recorded and told."""
+    return round(entropy, 4)
+
+
+def is_watched(node: NodeSpec) -> bool:
+    """Whether what the node repeats counts."""
+    return node.breaker
+
+
+def is_authored(node: NodeSpec) -> bool:
+    """Whether a model writes what the node emits, if it asks one."""
+    told: Any = node.config if node.processor is None else node.processor
+    return not keeps_to(told, Promising) or bool(told.promise().authored)
+
+
+def innermost_loop(step: Step) -> Frame | None:
+    """The entry of the innermost loop around a step, loops around inner graphs included."""
     frame: Frame | None = step.frame
-    while frame is not None:
-        if frame.scope.head is not None:
-            found = frame
+    while frame is not None and frame.scope.head is None:
         frame = frame.parent
-    return found
+    return frame
 
 
 def circuit_breaker(plan: Plan) -> CircuitBreaker | None:

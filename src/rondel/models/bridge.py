@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Callable
 from dataclasses import replace
-from random import Random
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from urllib.parse import urlsplit
 
+import msgspec
 from pydantic import Field, field_validator
 
+from rondel.engine.protocols import Usage
 from rondel.engine.registry import Registry
 from rondel.errors import CallError, ModelError
 from rondel.graph.durations import Wait
@@ -19,11 +21,13 @@ from rondel.graph.promises import NO_KEYS, Promise
 from rondel.models.backoff import Backoff
 from rondel.models.endpoint import Endpoint, is_local, is_loopback
 from rondel.models.failure import Failure
-from rondel.models.largest_call import largest_call
+from rondel.models.largest_call import largest_call, most_of_call
 from rondel.models.limiter import limiter_of
 from rondel.models.model import Answer, Files, ProviderConfig, Request
 from rondel.models.params import Params
+from rondel.models.prices import Tariff
 from rondel.models.real import PROVIDERS, RealProvider
+from rondel.models.tries import Tries
 
 if TYPE_CHECKING:
     from rondel.models.exchange import Exchange
@@ -45,10 +49,15 @@ class RealConfig(ProviderConfig):
 
     def promise(self) -> Promise:
         """One answer in words, no longer than the model's context."""
-        local = self.base_url is not None and is_local(self.base_url)
-        prices, limit = self.real.prices, self.params.get("max_tokens")
-        calls = largest_call(self.name, prices, limit, free=local or not prices)
+        calls = largest_call(self.tariff, self.params.get("max_tokens"), self.attempts)
         return Promise(routes=False, emits=True, keys=NO_KEYS, passes=False, calls=calls)
+
+    @property
+    def tariff(self) -> Tariff:
+        """What the model costs: nobody lists what is asked for at a local address."""
+        local = self.base_url is not None and is_local(self.base_url)
+        real = self.real
+        return Tariff(self.name, real.prices, self.price, listed=not local, free=real.free)
 
     @field_validator("params")
     @classmethod
@@ -65,6 +74,8 @@ class RealConfig(ProviderConfig):
             parts = urlsplit(base_url)
             if parts.scheme not in ("http", "https") or not parts.hostname:
                 raise ValueError("must be an address like https://example.org/v1")
+            if parts.fragment:
+                raise ValueError("must have no fragment: what follows # is never sent")
         return base_url
 
 
@@ -88,8 +99,8 @@ class BridgeModel:
     async def answer(self, request: Request) -> Answer:
         """The answer; what failed attempts streamed is followed by an empty piece, and void."""
         request = await self._with_files(request)
-        rng = Random()  # noqa: S311
-        failed, waited, heard = 0, 0.0, False
+        tries = Tries(self._backoff, self._limiter)
+        heard = False
 
         def emit(chunk: str) -> None:
             nonlocal heard
@@ -97,20 +108,29 @@ class BridgeModel:
             request.emit(chunk)
 
         while True:
-            outcome = await self._attempt(request, emit)
+            asked = replace(request, idempotency_key=tries.key(request.idempotency_key))
+            outcome = await self._attempt(asked, emit, tries.ticket)
             if isinstance(outcome, Answer):
-                return outcome
-            failed += 1
-            pause = None
-            if not outcome.lasting:
-                pause = self._backoff.wait(failed, outcome.retry_after, waited, rng)
+                self._limiter.answered()
+                if outcome.is_cut_off or not outcome.is_empty:
+                    return outcome
+                tries.said_nothing += 1
+                outcome = self._silence(outcome)
+            if outcome.usage is not None:
+                request.charge(outcome.usage)
+            pause = tries.pause_after(outcome)
             if pause is None:
-                raise self._error(outcome, failed)
+                raise self._error(outcome, tries.failed)
             if heard:
                 heard = False
                 request.emit("")
             await asyncio.sleep(pause)
-            waited += pause
+            await request.leave()
+
+    def most(self, request: Request) -> Usage | None:
+        """The most that one attempt can take."""
+        config = self._config
+        return most_of_call(config.tariff, config.params.get("max_tokens"), request)
 
     async def _with_files(self, request: Request) -> Request:
         parts = [
@@ -125,19 +145,29 @@ class BridgeModel:
         loaded = {part.attachment: await files.load(part) for part in parts}
         return replace(request, files=loaded)
 
-    async def _attempt(self, request: Request, emit: Callable[[str], None]) -> Answer | Failure:
+    async def _attempt(
+        self, request: Request, emit: Callable[[str], None], ticket: int
+    ) -> Answer | Failure:
         exchange = self._exchange or await self._opened()
         config = self._config
-        async with self._limiter.slot(config.max_concurrency, config.requests_per_minute):
+        async with self._limiter.slot(config.max_concurrency, config.requests_per_minute, ticket):
+            started = time.monotonic()
             try:
                 return await exchange.once(request, emit)
             except Failure as failure:
+                if failure.usage is not None:
+                    took = time.monotonic() - started
+                    failure.usage = msgspec.structs.replace(failure.usage, duration=took)
                 return failure
 
     async def _opened(self) -> Exchange:
         """The library takes a second or two to import: not in the event loop."""
         self._exchange = await asyncio.to_thread(_exchange_with, self._endpoint)
         return self._exchange
+
+    def _silence(self, answer: Answer) -> Failure:
+        what = f"{self._endpoint.provider.name}'s {self._endpoint.model!r} answered nothing"
+        return Failure(what, "change the input or the role", usage=answer.usage)
 
     def _error(self, failure: Failure, failed: int) -> ModelError:
         tries = f", {failed} times in a row" if failed > 1 else ""
@@ -162,6 +192,7 @@ def _build(config: RealConfig, registry: Registry) -> BridgeModel:
         _key(config),
         Params.model_validate(config.params),
         config.stream,
+        config.tariff,
     )
     return BridgeModel(config, endpoint, registry)
 

@@ -15,6 +15,8 @@ from rondel.models.redaction import public_url
 CONNECT_TIMEOUT = 10.0
 """Seconds within which an address must take a connection."""
 
+Query = tuple[tuple[str, str], ...]
+
 
 class PublicAddresses(logging.Filter):
     """The HTTP library logs every address it asks; user, password and query do not show."""
@@ -38,16 +40,19 @@ class Connections:
     """
 
     def __init__(self) -> None:
-        self._clients: dict[float, httpx2.AsyncClient] = {}
+        self._clients: dict[tuple[float, Query], httpx2.AsyncClient] = {}
         self._models: dict[object, Model[Any]] = {}
 
-    def client(self, timeout: float) -> httpx2.AsyncClient:
-        """The client that waits so long for a sign of life."""
-        if timeout not in self._clients:
+    def client(self, timeout: float, query: Query = ()) -> httpx2.AsyncClient:
+        """The client that waits so long for a sign of life, and adds the query to every request."""
+        key = timeout, query
+        if key not in self._clients:
             phases = httpx2.Timeout(timeout, connect=min(timeout, CONNECT_TIMEOUT))
             limits = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
-            self._clients[timeout] = create_async_httpx2_client(timeout=phases, limits=limits)
-        return self._clients[timeout]
+            client = create_async_httpx2_client(timeout=phases, limits=limits)
+            client.params = httpx2.QueryParams(query)
+            self._clients[key] = client
+        return self._clients[key]
 
     def model(self, owner: object, make: Callable[[Connections], Model[Any]]) -> Model[Any]:
         """The owner's model, made on its first call in this loop."""

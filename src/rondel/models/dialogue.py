@@ -36,16 +36,22 @@ TEXTUAL = frozenset(
 OPENING = "Begin."
 """What a model is told that was given nothing: providers want at least one message."""
 
+GO_ON = "Go on."
+"""What a model is told after its own words if nobody answered them."""
+
 
 def messages_of(request: Request) -> list[ModelMessage]:
     """All that the model is to know of the conversation, oldest first."""
     history: list[ModelMessage] = []
-    last = len(request.messages) - 1
-    for place, message in enumerate(request.messages):
-        own = _is_own(message, request) and place > 0 and (place < last or bool(request.turns))
+    for message in request.messages:
+        own = _is_own(message, request)
+        if own and not history:
+            _add(history, UserPromptPart(OPENING))
         _add(history, TextPart(message.readable) if own else _prompt_of(message, request.files))
     if not history:
         _add(history, UserPromptPart(OPENING))
+    elif isinstance(history[-1], ModelResponse):
+        _add(history, UserPromptPart(GO_ON))
     for turn in request.turns:
         history.append(_response_of(turn))
         names = {call.id: call.name for call in turn.calls}
@@ -76,8 +82,13 @@ def _content_of(part: Part, files: Mapping[str, bytes]) -> str | BinaryContent:
 
 
 def _is_own(message: Message, request: Request) -> bool:
-    """What a node said itself is the assistant's; whatever others told it is the user's."""
-    return message.role == "assistant" and message.source == request.node_id
+    """What a node said itself is the assistant's; whatever others told it is the user's.
+
+    It signs with its name in its own graph, which may be a subgraph.
+    """
+    source, node = message.source, request.node_id
+    said = source == node or (bool(source) and node.endswith(f"/{source}"))
+    return said and message.role == "assistant"
 
 
 def _add(history: list[ModelMessage], part: ModelRequestPart | TextPart) -> None:

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from ipaddress import ip_address
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from rondel.graph.secrets import looks_secret
 from rondel.models.params import Params
+from rondel.models.prices import Tariff
 from rondel.models.real import RealProvider
 from rondel.models.redaction import Redaction, public_url, secrets_in_url
 
@@ -25,11 +26,22 @@ class Endpoint:
     key: str | None = field(default=None, repr=False)
     params: Params = field(default_factory=Params)
     stream: bool = True
+    tariff: Tariff | None = None
 
     @property
     def public_address(self) -> str:
         """The address as it may be shown."""
         return public_url(self.address)
+
+    @property
+    def base(self) -> str:
+        """The address that paths are added to: without its query."""
+        return urlunsplit((*urlsplit(self.address)[:3], "", ""))
+
+    @property
+    def query(self) -> tuple[tuple[str, str], ...]:
+        """What goes along with every request."""
+        return tuple(parse_qsl(urlsplit(self.address).query, keep_blank_values=True))
 
     @property
     def is_own_address(self) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from hashlib import sha256
 from importlib import import_module
 from typing import Any, cast
@@ -23,13 +25,15 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import RequestUsage
 
 from rondel.engine.protocols import Usage
+from rondel.graph.surrogates import whole
 from rondel.models.connections import Connections, connections
 from rondel.models.dialogue import calls_of, messages_of, parameters_of, record_of, text_of
-from rondel.models.endpoint import Endpoint, is_local
+from rondel.models.endpoint import Endpoint
 from rondel.models.failure import Failure
 from rondel.models.failures import failure_of
+from rondel.models.metering import counted, said_in
 from rondel.models.model import Answer, Request
-from rondel.models.prices import usd
+from rondel.models.tokens import count_input, count_tokens
 
 NO_KEY = "none"
 """What is sent as key to an address that needs none: the libraries want some text."""
@@ -45,15 +49,28 @@ class Exchange:
     async def once(self, request: Request, emit: Callable[[str], None]) -> Answer:
         """The answer; `emit` gets its text as it comes. Raises Failure."""
         failure = None
+        heard: list[str] = []
+
+        def hear(text: str) -> None:
+            heard.append(text)
+            emit(text)
+
         try:
-            response = await self._response(request, emit)
+            response = await self._response(request, hear)
+        except asyncio.CancelledError:
+            request.charge(self._broken_off(request, "".join(heard)))
+            raise
         except Exception as error:  # of the library, its clients, or the transport below them
             failure = failure_of(error, self._endpoint)
             if failure is None:
                 raise
         if failure is not None:
+            if heard or failure.reached == "worked":
+                failure.usage = self._broken_off(request, "".join(heard))
+            elif failure.reached == "refused" and not failure.later:
+                failure.usage = Usage(self._endpoint.model, estimated=True, finish_reason="error")
             raise failure  # here, so that it carries nothing of the error that may hold a secret
-        return self._answer(response)
+        return self._answer(response, request)
 
     async def _response(self, request: Request, emit: Callable[[str], None]) -> ModelResponse:
         model = (await connections()).model(self, self._made)
@@ -78,19 +95,24 @@ class Exchange:
             headers.setdefault("Idempotency-Key", _header_of(request.idempotency_key))
         return cast(ModelSettings, settings)
 
-    def _answer(self, response: ModelResponse) -> Answer:
-        content, calls, taken = text_of(response), calls_of(response), response.usage
+    def _answer(self, response: ModelResponse, request: Request) -> Answer:
+        details = response.provider_details or {}
+        answer = Answer(
+            whole(text_of(response)),
+            calls=calls_of(response),
+            finish_reason=response.finish_reason or str(details.get("finish_reason") or ""),
+            refusal=whole(str(details.get("refusal") or "")),
+        )
         if self._endpoint.stream and _broke_off(response):
             what = f"{self._provider.name} ended its stream in the middle"
-            raise Failure(what, "check base_url and the network")
-        if not content and not calls:
-            self._refuse_silence(response)
-        return Answer(
-            content,
-            usage=self._usage(taken),
-            calls=calls,
-            cached_tokens=taken.cache_read_tokens,
-            record=self._record(response) if calls else None,
+            usage = self._broken_off(request, said_in(answer))
+            raise Failure(what, "check base_url and the network", usage=usage)
+        usage = self._usage(response.usage, answer, request)
+        return replace(
+            answer,
+            usage=usage,
+            cached_tokens=usage.cached_tokens,
+            record=self._record(response) if answer.calls else None,
         )
 
     def _record(self, response: ModelResponse) -> dict[str, Any]:
@@ -98,34 +120,43 @@ class Exchange:
         record: dict[str, Any] = json.loads(text)
         return record
 
-    def _usage(self, taken: RequestUsage) -> Usage:
-        tokens = taken.input_tokens, taken.output_tokens
-        cost = 0.0
-        if self._provider.prices and not is_local(self._endpoint.address):
-            cost = usd(
-                self._endpoint.model,
-                *tokens,
-                provider=self._provider.prices,
-                cache_read=taken.cache_read_tokens,
-                cache_write=taken.cache_write_tokens,
-            )
-        return Usage(self._endpoint.model, *tokens, cost)
+    def _usage(self, taken: RequestUsage, answer: Answer, request: Request) -> Usage:
+        """What an answer took: what is reported, if it can be."""
+        said = said_in(answer)
+        count = counted(taken.input_tokens, taken.output_tokens, request, said)
+        tokens = count.input_tokens, count.output_tokens
+        cached, written = (
+            _part_of(figure, count.input_tokens)
+            for figure in (taken.cache_read_tokens, taken.cache_write_tokens)
+        )
+        return Usage(
+            self._endpoint.model,
+            *tokens,
+            self._price(*tokens, cached, written),
+            cached_tokens=cached,
+            reasoning_tokens=_part_of(taken.details.get("reasoning_tokens"), count.output_tokens),
+            estimated=count.estimated,
+            finish_reason=answer.finish_reason if answer.is_cut_off else "",
+        )
 
-    def _refuse_silence(self, response: ModelResponse) -> None:
-        who = f"{self._provider.name}'s {self._endpoint.model!r}"
-        if response.finish_reason == "length":
-            what = f"{who} used up its tokens before it said anything"
-            raise Failure(what, "raise params.max_tokens", lasting=True)
-        if response.finish_reason == "content_filter":
-            refusal = (response.provider_details or {}).get("refusal", "")
-            what = f"{who} declined to answer" + (f" ({refusal})" if refusal else "")
-            raise Failure(what, "change the input or the role", lasting=True)
+    def _broken_off(self, request: Request, said: str) -> Usage:
+        """What a call took that came to no end: all that was sent, and what had arrived."""
+        tokens = count_input(request), count_tokens(said)
+        price = self._price(*tokens)
+        return Usage(self._endpoint.model, *tokens, price, estimated=True, finish_reason="error")
+
+    def _price(self, taken: int, given: int, cached: int = 0, written: int = 0) -> float:
+        tariff = self._endpoint.tariff
+        if tariff is None:
+            return 0.0
+        return tariff.usd(taken, given, cache_read=cached, cache_write=written) or 0.0
 
     # The library's models
 
     def _made(self, held: Connections) -> Model[Any]:
-        endpoint, client = self._endpoint, held.client(self._endpoint.params.timeout)
-        name, address, key = endpoint.model, endpoint.address, endpoint.key or NO_KEY
+        endpoint = self._endpoint
+        client = held.client(endpoint.params.timeout, endpoint.query)
+        name, address, key = endpoint.model, endpoint.base, endpoint.key or NO_KEY
         if self._provider.dialect == "anthropic":
             from pydantic_ai.models.anthropic import AnthropicModel
             from pydantic_ai.providers.anthropic import AnthropicProvider
@@ -138,13 +169,14 @@ class Exchange:
 
             google = GoogleProvider(api_key=key, base_url=address, http_client=client)
             return GoogleModel(name, provider=google)
-        from pydantic_ai.models.openai import OpenAIChatModel
         from pydantic_ai.providers.openai import OpenAIProvider
         from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
+        from rondel.models.openai_chat import ChatModel
+
         if self._provider.name == "openai" and endpoint.is_own_address:
             openai = OpenAIProvider(base_url=address, api_key=key, http_client=client)
-            return OpenAIChatModel(name, provider=openai)
+            return ChatModel(name, provider=openai)
         similar = OpenAICompatibleProvider(
             self._provider.name,
             base_url=address,
@@ -152,7 +184,7 @@ class Exchange:
             http_client=client,
             profile=self._profile(),
         )
-        return OpenAIChatModel(name, provider=similar, profile=self._differences())
+        return ChatModel(name, provider=similar, profile=self._differences())
 
     def _profile(self) -> Callable[[str], ModelProfile | None] | None:
         """What the vendor's models can do; None: what models behind such an address usually can."""
@@ -189,3 +221,8 @@ def _broke_off(response: ModelResponse) -> bool:
     """A stream without an end mark and without usage was cut, though the connection closed well."""
     details = response.provider_details or {}
     return bool(response.usage.unmeasured_requests) and "finish_reason" not in details
+
+
+def _part_of(figure: Any, all_of_them: int) -> int:
+    """A number of tokens that are among others; 0 if it cannot be."""
+    return figure if type(figure) is int and 0 <= figure <= all_of_them else 0

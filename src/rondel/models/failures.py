@@ -22,10 +22,16 @@ from pydantic_ai.exceptions import (
 )
 
 from rondel.models.endpoint import Endpoint
-from rondel.models.failure import Failure
+from rondel.models.failure import Failure, Reached
 
 RETRIED = frozenset({408, 409, 425, 429})
 """Statuses below 500 that may go away by themselves."""
+
+TOOK_TOO_LONG = 408
+"""The one status that says that the provider had begun."""
+
+UNREACHED = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
+"""What goes wrong before a request is sent."""
 
 LONGEST_MESSAGE = 200
 
@@ -40,12 +46,14 @@ def failure_of(error: Exception, asked: Endpoint) -> Failure | None:
                 f"{asked.provider.name} at {asked.public_address} was silent for "
                 f"{asked.params.timeout:g} s",
                 "raise params.timeout, or check base_url and the network",
+                reached=_reached(error),
             )
         case ModelConnectionError() | httpx2.TransportError() | httpx2.StreamError():
             return Failure(
                 f"the connection to {asked.provider.name} at {asked.public_address} failed "
                 f"({_said(_root(error))})",
                 "check base_url and the network",
+                reached=_reached(error),
             )
         case ContentFilterError() | ModelRequestRejectedError():
             return _rejection(error, asked)
@@ -54,12 +62,14 @@ def failure_of(error: Exception, asked: Endpoint) -> Failure | None:
                 f"{asked.provider.name} sent an answer that cannot be read ({_said(error)})",
                 "check that base_url is the address of such a provider",
                 retry_after=getattr(error, "retry_after", None),
+                reached="worked",
             )
         case UserError():
             return Failure(
                 f"{asked.provider.name} cannot ask {asked.model!r} that way ({_said(error)})",
                 "check params, tools and output_schema",
                 lasting=True,
+                reached="nobody",
             )
     return None
 
@@ -79,7 +89,7 @@ def _refusal(error: ModelHTTPError, asked: Endpoint) -> Failure:
         case ModelRateLimitError():
             what = f"{asked.provider.name} takes no more calls for now ({said})"
             remedy = "lower max_concurrency or set requests_per_minute"
-            return Failure(what, remedy, retry_after=error.retry_after)
+            return Failure(what, remedy, retry_after=error.retry_after, later=True)
     if error.status_code in (401, 403):
         what = f"{asked.provider.name} refused the key ({said})"
         return Failure(what, _keys(asked), lasting=True)
@@ -88,12 +98,18 @@ def _refusal(error: ModelHTTPError, asked: Endpoint) -> Failure:
         what = f"{asked.provider.name} refused the call to {asked.model!r} ({said})"
         return Failure(what, "check name, params and the input's length", lasting=True)
     what = f"{asked.provider.name} failed ({said})"
-    return Failure(what, "try again later", retry_after=error.retry_after)
+    return Failure(
+        what,
+        "try again later",
+        retry_after=error.retry_after,
+        later=error.retry_after is not None,
+        reached="worked" if error.status_code == TOOK_TOO_LONG else "refused",
+    )
 
 
 def _rejection(error: Exception, asked: Endpoint) -> Failure:
     what = f"{asked.provider.name} refused the call to {asked.model!r} ({_said(error)})"
-    return Failure(what, "change the input or the role", lasting=True)
+    return Failure(what, "change the input or the role", lasting=True, reached="worked")
 
 
 def _keys(asked: Endpoint) -> str:
@@ -105,6 +121,16 @@ def _root(error: BaseException) -> BaseException:
     while error.__cause__ is not None and str(error.__cause__):
         error = error.__cause__
     return error
+
+
+def _reached(error: BaseException) -> Reached:
+    """Whether the request was sent before the wire failed."""
+    below: BaseException | None = error
+    while below is not None:
+        if isinstance(below, UNREACHED):
+            return "nobody"
+        below = below.__cause__ or below.__context__
+    return "worked"
 
 
 def _said(error: BaseException) -> str:

@@ -1,30 +1,36 @@
-"""The most that one call of a listed model can take: what fits into its context."""
+"""The most that calls of real models can take: any call, and one whose request is known."""
 
 from __future__ import annotations
 
+from math import inf
+
+from rondel.engine.protocols import Usage
 from rondel.graph.promises import Calls
-from rondel.models.prices import usd
+from rondel.models.model import Request
+from rondel.models.prices import Tariff
+from rondel.models.tokens import most_input
 
-NOT_BOUNDED = Calls(1, None, None)
 
-
-def largest_call(model: str, prices: str, max_tokens: int | None, *, free: bool) -> Calls:
-    """One call: its tokens, in and out, fill the context at most; None for models not listed."""
-    window = _context_window(model, prices)
+def largest_call(tariff: Tariff, max_tokens: int | None, attempts: int) -> Calls:
+    """Any answer, in so many attempts at most, each no longer than the model's context."""
+    unpriced = () if tariff.is_known else (tariff.model,)
+    window = tariff.context_window
     if window is None:
-        return Calls(1, None, 0.0) if free else NOT_BOUNDED
+        usd = 0.0 if tariff.free else None
+        why = f"nobody lists how long a context {tariff.model!r} reads"
+        return Calls(attempts, None, usd, unpriced, why)
     answer = min(max_tokens or window, window)
-    cost = 0.0 if free else usd(model, window - answer, answer, provider=prices)
-    return Calls(1, window, cost if free or cost > 0 else None)
+    usd = tariff.usd(window - answer, answer)
+    return Calls(attempts, window, usd, unpriced)
 
 
-def _context_window(model: str, prices: str) -> int | None:
-    if not model or not prices:
+def most_of_call(tariff: Tariff, max_tokens: int | None, request: Request) -> Usage | None:
+    """The most that this request takes: its input counted, its answer as long as may be."""
+    window = tariff.context_window
+    given, answer = most_input(request), max_tokens or window
+    if given is None:
+        given = window
+    if given is None or answer is None:
         return None
-    from genai_prices import Usage, calc_price
-
-    try:
-        listed = calc_price(Usage(input_tokens=1), model_ref=model, provider_id=prices)
-    except LookupError:
-        return None
-    return listed.model.context_window
+    usd = tariff.usd(given, answer)
+    return Usage(tariff.model, given, answer, inf if usd is None else usd)

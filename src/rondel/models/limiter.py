@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
+from bisect import insort
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from itertools import count
+from math import inf
 from threading import Lock
 
 MINUTE = 60.0
@@ -17,13 +20,18 @@ MINUTE = 60.0
 class _Waiter:
     """Somebody in the queue, in whichever event loop: it may go when fewer than `most` are in."""
 
+    ticket: int
     most: int
     loop: asyncio.AbstractEventLoop
     turn: asyncio.Future[None]
 
 
 class Limiter:
-    """First come, first served; it may be shared by event loops in several threads."""
+    """First come, first served; it may be shared by event loops in several threads.
+
+    A provider that says "later" is left alone by all until then, and gets fewer calls at once
+    afterwards: half as many, and slowly more again with every answer.
+    """
 
     def __init__(
         self,
@@ -34,28 +42,64 @@ class Limiter:
         self._sleep = sleep
         self._lock = Lock()
         self._inside = 0
-        self._queue: deque[_Waiter] = deque()
+        self._queue: list[_Waiter] = []
         self._starts: deque[float] = deque()
+        self._tickets = count(1)
+        self._until = -inf
+        self._room = inf
+        """How many the provider seems to bear at once."""
+        self.served = 0
+        """How many calls it has answered."""
+
+    def ticket(self) -> int:
+        """A place in the queue, kept by those who come back: whoever came first goes first."""
+        return next(self._tickets)
 
     @asynccontextmanager
-    async def slot(self, most: int, per_minute: int | None) -> AsyncIterator[None]:
+    async def slot(
+        self, most: int, per_minute: int | None, ticket: int | None = None
+    ) -> AsyncIterator[None]:
         """Wait until fewer than `most` are inside and the minute has room, then be inside."""
-        await self._enter(most)
-        try:
-            if per_minute is not None:
-                await self._pace(per_minute)
-            yield
-        finally:
-            self._leave()
+        place = self.ticket() if ticket is None else ticket
+        while True:
+            await self._held()
+            await self._enter(most, place)
+            try:
+                if self._until <= self._clock():
+                    if per_minute is not None:
+                        await self._pace(per_minute)
+                    yield
+                    return
+            finally:
+                self._leave()
 
-    async def _enter(self, most: int) -> None:
+    def hold(self, seconds: float) -> None:
+        """The provider is to be left alone for so long."""
         with self._lock:
-            if not self._queue and self._inside < most:
+            now = self._clock()
+            if self._until <= now:
+                self._room = max(1.0, min(self._room, self._inside) // 2)
+            self._until = max(self._until, now + seconds)
+
+    def answered(self) -> None:
+        """The provider has answered: it bears a little more."""
+        with self._lock:
+            self.served += 1
+            self._room += 1 / self._room
+
+    async def _held(self) -> None:
+        while (left := self._until - self._clock()) > 0:
+            await self._sleep(left)
+
+    async def _enter(self, most: int, ticket: int) -> None:
+        with self._lock:
+            if not self._queue and self._inside < min(most, self._room):
                 self._inside += 1
                 return
             loop = asyncio.get_running_loop()
-            waiter = _Waiter(most, loop, loop.create_future())
-            self._queue.append(waiter)
+            waiter = _Waiter(ticket, most, loop, loop.create_future())
+            insort(self._queue, waiter, key=lambda each: each.ticket)
+            self._admit()
         try:
             await waiter.turn
         except asyncio.CancelledError:
@@ -77,8 +121,8 @@ class Limiter:
 
     def _admit(self) -> None:
         """Let in whoever is first, as long as there is room; the lock is held."""
-        while self._queue and self._inside < self._queue[0].most:
-            waiter = self._queue.popleft()
+        while self._queue and self._inside < min(self._queue[0].most, self._room):
+            waiter = self._queue.pop(0)
             if waiter.loop.is_closed():
                 continue
             self._inside += 1

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
-from pydantic import BaseModel, ConfigDict, SecretStr
+from pydantic import BaseModel, ConfigDict, PrivateAttr, SecretStr
 
 from rondel.engine.message import Message, Part
 from rondel.engine.protocols import Usage
+from rondel.graph.spec import Price
 
 
 class ProviderConfig(BaseModel):
@@ -23,10 +24,54 @@ class ProviderConfig(BaseModel):
     base_url: str | None = None
     api_key: SecretStr | None = None
     params: dict[str, Any] = {}
+    _prices: Mapping[str, Price] = PrivateAttr(default_factory=dict)
+
+    def model_post_init(self, context: Any) -> None:
+        """Keep the prices that the graph around it sets."""
+        if context and (prices := context.get("prices")):
+            self._prices = prices
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """What a config made of this one is validated with, so that it costs the same."""
+        return {"prices": self._prices}
+
+    @property
+    def price(self) -> Price | None:
+        """The price of the model, if the graph sets one."""
+        return self._prices.get(self.name)
 
 
 def _unheard(chunk: str) -> None:
     """Nobody listens to the stream."""
+
+
+def _unpaid(usage: Usage) -> None:
+    """Nobody keeps a ledger."""
+
+
+async def _free() -> None:
+    """Nobody keeps a budget."""
+
+
+INCOMPLETE = frozenset(
+    {
+        "length",
+        "content_filter",
+        "error",
+        "refusal",
+        "insufficient_system_resource",
+        "model_context_window_exceeded",
+        "guardrail_intervened",
+        "network_error",
+        "sensitive",
+        "pause_turn",
+    }
+)
+"""How an answer ends that is not whole; any other word is a provider's own for its end."""
+
+FILTERED = frozenset({"content_filter", "refusal", "guardrail_intervened", "sensitive"})
+"""Those of them that say that the model would not answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +127,8 @@ class Request:
     a crash or for a retry, has the same `idempotency_key`; another call has another. `turns` are
     the exchanges that followed `messages`. `schema` is the JSON Schema that the answer should
     have; models that cannot be told so ignore it. `files` is the content of the attachments in
-    `messages`, for a model that reads them.
+    `messages`, for a model that reads them. A model that asks several times for one answer tells
+    `charge` what each attempt took that came to nothing, and waits for `leave` before the next.
     """
 
     node_id: str
@@ -95,6 +141,8 @@ class Request:
     round: int = 1
     address: str = ""
     emit: Callable[[str], None] = _unheard
+    charge: Callable[[Usage], None] = _unpaid
+    leave: Callable[[], Awaitable[None]] = _free
     schema: dict[str, Any] | None = None
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     tools: Sequence[ToolSpec] = ()
@@ -106,6 +154,8 @@ class Answer:
     """What the model said, which tools it calls, and what it took.
 
     `cached_tokens` are those of the input that the provider had already; `usage` counts them too.
+    `finish_reason` is why the model stopped, in the provider's word where there is no common one;
+    `refusal` is what it said instead of an answer.
     """
 
     content: str = ""
@@ -114,6 +164,18 @@ class Answer:
     calls: Sequence[ToolCall] = ()
     cached_tokens: int = 0
     record: dict[str, Any] | None = None
+    finish_reason: str = ""
+    refusal: str = ""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it says nothing at all."""
+        return not (self.content.strip() or self.data or self.calls)
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether the model stopped before its answer was whole."""
+        return self.finish_reason.lower() in INCOMPLETE
 
     def turn(self, results: Sequence[ToolResult] = (), reply: str = "") -> Turn:
         """This answer as a past turn of the next request."""
@@ -130,3 +192,17 @@ class Model(Protocol):
     """A language model; it raises ModelError when it cannot answer."""
 
     async def answer(self, request: Request) -> Answer: ...
+
+
+@runtime_checkable
+class Bounded(Protocol):
+    """A model that can tell, before it is asked, the most that an answer will take."""
+
+    def most(self, request: Request) -> Usage | None:
+        """The most, or None if that is not known; a price that nobody knows is infinite."""
+        ...
+
+
+def most_of(model: Model, request: Request) -> Usage | None:
+    """The most that the answer to a request can take, as far as the model knows."""
+    return model.most(request) if isinstance(model, Bounded) else None

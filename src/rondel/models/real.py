@@ -14,7 +14,7 @@ class RealProvider:
 
     Without `address` a graph must give a `base_url`. Without `keys` none is needed. `profile` is
     the library's provider of the same models; `prices` its name in the price table, empty where
-    that has none or nobody sends a bill.
+    that has none. `free`: it runs on one's own machines, and nobody sends a bill.
     """
 
     name: str
@@ -23,6 +23,7 @@ class RealProvider:
     keys: tuple[str, ...] = ()
     profile: str = ""
     prices: str = ""
+    free: bool = False
 
 
 PROVIDERS = (
@@ -96,7 +97,9 @@ PROVIDERS = (
         profile="moonshotai:MoonshotAIProvider",
         prices="moonshotai",
     ),
-    RealProvider("ollama", address="http://127.0.0.1:11434/v1", profile="ollama:OllamaProvider"),
+    RealProvider(
+        "ollama", address="http://127.0.0.1:11434/v1", profile="ollama:OllamaProvider", free=True
+    ),
     RealProvider(
         "openrouter",
         address="https://openrouter.ai/api/v1",
@@ -117,7 +120,7 @@ PROVIDERS = (
         profile="together:TogetherProvider",
         prices="together",
     ),
-    RealProvider("vllm", profile="vllm:VLLMProvider"),
+    RealProvider("vllm", profile="vllm:VLLMProvider", free=True),
     RealProvider(
         "xai",
         address="https://api.x.ai/v1",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import Sequence
 from typing import Annotated, Any, Self
 
+from msgspec.structs import replace
 from pydantic import (
     BaseModel,
     BeforeValidator,
@@ -64,18 +66,25 @@ class ScriptedAnswer(BaseModel):
     delay: Wait = 0.0
     chunks: Annotated[int, Field(strict=True, ge=1)] | list[str] = 1
     error: str | None = Field(default=None, min_length=1)
+    finish_reason: str = Field(
+        "", description="Why the model stopped, such as length or content_filter."
+    )
 
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> Self:
         if isinstance(self.chunks, list) and self.content not in ("", "".join(self.chunks)):
             raise ValueError("the chunks do not add up to the content; give only one of them")
-        if self.error and self.usage:
-            raise ValueError("an answer that fails reports no usage; drop error or usage")
         return self
 
     def at_once(self) -> Self:
         """The same answer without its delay."""
         return self.model_copy(update={"delay": 0.0})
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it says nothing, and is asked for again."""
+        said = "".join(self.pieces).strip() or self.data or self.calls
+        return not (said or self.error or self.finish_reason)
 
     @property
     def pieces(self) -> list[str]:
@@ -122,7 +131,8 @@ class ScriptedConfig(ProviderConfig):
         return self.answers or [rule.answer for rule in self.rules]
 
     def promise(self) -> Promise:
-        """One call, and one of the answers."""
+        """One call, two where an answer may be empty, and one of the answers."""
+        calls = 2 if any(answer.is_empty for answer in self.script) else 1
         taken = [self.usage_of(answer) for answer in self.script]
         return Promise(
             routes=False,
@@ -131,7 +141,7 @@ class ScriptedConfig(ProviderConfig):
             passes=False,
             free_text=False,
             says=tuple((answer.data, "".join(answer.pieces)) for answer in self.script),
-            calls=Calls(1, max(usage.tokens for usage in taken), max(each.usd for each in taken)),
+            calls=Calls(calls, max(u.tokens for u in taken), max(u.usd for u in taken)),
         )
 
     def at_once(self) -> Self:
@@ -146,7 +156,7 @@ class ScriptedConfig(ProviderConfig):
         if answer.usage is None:
             return Usage(model)
         taken = answer.usage.input_tokens, answer.usage.output_tokens
-        return Usage(model, *taken, usd(self.name, *taken))
+        return Usage(model, *taken, usd(self.name, *taken, price=self.price))
 
     @model_validator(mode="after")
     def _has_one_script(self) -> Self:
@@ -167,13 +177,25 @@ class ScriptedModel:
         scripted = self._chosen(request)
         await self._stream(scripted, request)
         if scripted.error:
+            if scripted.usage is not None:
+                request.charge(replace(self._usage(scripted), finish_reason="error"))
             raise ModelError(scripted.error)
         content = "".join(scripted.pieces)
         calls = tuple(
             ToolCall(f"call_{request.index}_{place}", call.name, dict(call.arguments))
             for place, call in enumerate(scripted.calls)
         )
-        return Answer(content, dict(scripted.data), self._usage(scripted), calls)
+        reason = scripted.finish_reason
+        answer = Answer(content, dict(scripted.data), calls=calls, finish_reason=reason)
+        taken = replace(self._usage(scripted), finish_reason=reason if answer.is_cut_off else "")
+        return dataclasses.replace(answer, usage=taken)
+
+    def most(self, request: Request) -> Usage:
+        """What the script says of the answer that will be given."""
+        try:
+            return self._usage(self._chosen(request))
+        except ModelError:
+            return Usage()
 
     def _chosen(self, request: Request) -> ScriptedAnswer:
         if self._answers:

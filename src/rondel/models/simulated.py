@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from math import cos, pi
 from random import Random
 from typing import Annotated, Any
@@ -75,7 +76,7 @@ class SimulatedConfig(ProviderConfig):
             keys=frozenset({"score"}) if self.score else NO_KEYS,
             passes=False,
             free_text=False,
-            calls=Calls(1, None, None),
+            calls=Calls(1, None, None, why="simulated text has no fixed length"),
         )
 
 
@@ -86,12 +87,21 @@ class SimulatedModel:
         self._seed = config.seed
         self._score = config.score
         self._name = config.name or SIMULATED
+        self._price = config.price
 
     async def answer(self, request: Request) -> Answer:
+        return self._answered(request)
+
+    def most(self, request: Request) -> Usage:
+        """Exactly what the answer takes: the same question gets the same answer."""
+        return self._answered(replace(request, emit=_unheard)).usage
+
+    def _answered(self, request: Request) -> Answer:
         call = request.index + 1
         rng = Random(f"{self._seed}\n{request.node_id}\n{request.system}\n{call}")  # noqa: S311
         language = language_of(request.text, request.system)
-        topic = topic_of(request.text, request.system)
+        told = (message.readable for message in request.messages)
+        topic = topic_of(request.text, *told, request.system)
         if request.schema is not None:
             return self._structured(request, request.schema, rng, topic, language)
         lines = sentences(rng, request.system, topic, call, language)
@@ -125,7 +135,16 @@ class SimulatedModel:
 
     def _usage(self, request: Request, content: str) -> Usage:
         taken = count_input(request), count_tokens(content)
-        return Usage(self._name, *taken, usd(self._name, *taken))
+        return Usage(self._name, *taken, usd(self._name, *taken, price=self._price))
+
+
+def simulating(config: ProviderConfig) -> SimulatedConfig:
+    """A simulated model of the same name, at the same price."""
+    return SimulatedConfig.model_validate({"name": config.name}, context=config.context)
+
+
+def _unheard(chunk: str) -> None:
+    """Nobody listens."""
 
 
 def register(registry: Registry) -> None:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from json import dumps
 
+from rondel.engine.message import Message, Part
 from rondel.models.model import Request
 
 CJK = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
 CHARACTERS_PER_TOKEN = 4
+ADDED_TOKENS = 16
+"""What a provider may add to a text: its role, where it begins and ends, what it is."""
+FIXED_TOKENS = 32
+"""What it may add to a request."""
 
 
 def count_tokens(text: str) -> int:
@@ -23,6 +29,28 @@ def count_input(request: Request) -> int:
     return count_tokens(request.system) + sum(
         count_tokens(text) for text in (*said, *_in_turns(request))
     )
+
+
+def most_input(request: Request) -> int | None:
+    """More tokens than all that the model is told can have; None where a file is among it.
+
+    A tokenizer makes no more than one token of a byte; what it adds of its own is allowed for.
+    """
+    if any(part.attachment for message in request.messages for part in parts_of(message)):
+        return None
+    told = [request.system, *(message.readable for message in request.messages)]
+    told += _in_turns(request)
+    for turn in request.turns:
+        told += (f"{call.name}{call.arguments}{call.malformed}" for call in turn.calls)
+    told += (f"{tool.name}{tool.description}{dumps(tool.parameters)}" for tool in request.tools)
+    if request.schema is not None:
+        told.append(dumps(request.schema))
+    return FIXED_TOKENS + sum(len(text.encode(errors="replace")) + ADDED_TOKENS for text in told)
+
+
+def parts_of(message: Message) -> Sequence[Part]:
+    """The parts of a message; a text has none."""
+    return message.content if isinstance(message.content, list) else ()
 
 
 def _in_turns(request: Request) -> Iterator[str]:

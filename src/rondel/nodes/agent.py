@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
+    BaseModel,
     ConfigDict,
     Field,
     SkipValidation,
@@ -19,13 +20,26 @@ from rondel.engine.registry import Registry
 from rondel.errors import CallError
 from rondel.graph.names import Names
 from rondel.graph.promises import Promise
+from rondel.graph.recall import ALL, Recall
 from rondel.models.model import ProviderConfig, Request
 from rondel.models.prices import SIMULATED
 from rondel.models.real import REAL_PROVIDERS
 from rondel.nodes.agent_promise import promise_of_agent
-from rondel.nodes.asking import MAX_TOOL_CALLS, Asker, InputMode, output_limit
+from rondel.nodes.asking import MAX_TOOL_CALLS, Asker, InputMode
+from rondel.nodes.recollection import shown
 from rondel.nodes.structured import AnswerSchema, checked_schema
 from rondel.nodes.tools import Entry, Toolbox, entry_type
+
+
+class RecallConfig(BaseModel):
+    """What an agent is shown besides its messages."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    task: bool = Field(True, strict=True, description="Whether it is shown the session's task.")
+    own: Annotated[int, Field(strict=True, ge=0)] | Literal["all"] = Field(
+        1, description="How many of its own newest outputs of this loop it is shown."
+    )
 
 
 class AgentConfig(ProviderConfig):
@@ -49,6 +63,21 @@ class AgentConfig(ProviderConfig):
         [], description="What the model may call: names of Python functions, MCP servers."
     )
     max_tool_calls: Annotated[int, Field(strict=True, ge=1)] = MAX_TOOL_CALLS
+    accept_incomplete: bool = Field(
+        False, description="Whether an answer that was cut off is handed on; if not, it fails."
+    )
+    recall: RecallConfig | None = Field(
+        None,
+        description="What it is shown besides its messages; without it the task and its own last "
+        "output of this loop, and in a foreign dialect nothing.",
+    )
+
+    def recalls(self) -> Recall | None:
+        """What an agent node asks to be shown."""
+        if self.recall is None:
+            return None
+        own = self.recall.own
+        return Recall(self.recall.task, ALL if own == "all" else own)
 
     @property
     def options(self) -> ProviderConfig:
@@ -56,7 +85,8 @@ class AgentConfig(ProviderConfig):
         model = self._provider_model()
         ours = AgentConfig.model_fields.keys() - ProviderConfig.model_fields.keys()
         given = {name: getattr(self, name) for name in self.model_fields_set - ours}
-        config: ProviderConfig = model.model_validate(given, context={"registry": self.registry})
+        context = {"registry": self.registry, **self.context}
+        config: ProviderConfig = model.model_validate(given, context=context)
         return config
 
     def promise(self) -> Promise:
@@ -70,7 +100,8 @@ class AgentConfig(ProviderConfig):
         model = self.registry.config_model("provider", provider) or ProviderConfig
         known = AgentConfig.model_fields.keys() | model.model_fields.keys()
         given = {name: getattr(self, name) for name in self.model_fields_set & known}
-        return type(self).model_validate({**given, "provider": provider, **options})
+        changed = {**given, "provider": provider, **options}
+        return type(self).model_validate(changed, context=self.context)
 
     def _provider_model(self) -> type[ProviderConfig]:
         model: type[ProviderConfig] | None = self.registry.config_model("provider", self.provider)
@@ -95,6 +126,20 @@ class AgentConfig(ProviderConfig):
         return self
 
 
+class MemberConfig(AgentConfig):
+    """An agent inside a node of another type, which tells it all that it needs to know."""
+
+    @field_validator("recall")
+    @classmethod
+    def _is_told_by_its_node(cls, recall: RecallConfig | None) -> RecallConfig | None:
+        if recall is not None:
+            raise ValueError(
+                "an agent inside a node is shown what that node asks it, and recalls nothing; "
+                "drop recall"
+            )
+        return recall
+
+
 class AgentProcessor:
     """Asks the model and emits its answer; the node's state is the number of calls so far."""
 
@@ -105,7 +150,7 @@ class AgentProcessor:
         index = (ctx.state or 0) + ctx.offset + ctx.attempt - 1
         request = Request(
             node_id=ctx.node_id,
-            messages=ctx.messages,
+            messages=shown(ctx),
             idempotency_key=ctx.idempotency_key,
             text=ctx.text,
             data=ctx.data,
@@ -131,15 +176,14 @@ def asker_of(config: AgentConfig, registry: Registry) -> Asker:
         model=registry.build("provider", config.provider, config.options),
         role=config.role,
         input_mode=config.input_mode,
-        priced_as=config.name or (SIMULATED if config.provider == SIMULATED else ""),
-        max_tokens=output_limit(config.params),
         schema=None if config.output_schema is None else AnswerSchema(config.output_schema),
         toolbox=Toolbox(config.tools, registry) if uses_tools else None,
         max_tool_calls=config.max_tool_calls,
+        accept_incomplete=config.accept_incomplete,
     )
 
 
-def config_for(registry: Registry) -> type[AgentConfig]:
+def config_for(registry: Registry, base: type[AgentConfig] = AgentConfig) -> type[AgentConfig]:
     """The agent's config with the options of every provider that `registry` has so far.
 
     They are declared for editors and hints only: the provider that is set checks its own, also
@@ -148,7 +192,7 @@ def config_for(registry: Registry) -> type[AgentConfig]:
     entries: Any = list[entry_type(registry)]  # type: ignore[misc]
     bound = create_model(
         "AgentConfig",
-        __base__=AgentConfig,
+        __base__=base,
         __module__=__name__,
         tools=(entries, AgentConfig.model_fields["tools"]),
         **_declared(registry),

@@ -10,7 +10,10 @@ from msgspec.structs import replace
 from rondel.graph.promises import Calls, Promise, Promising
 from rondel.models.model import ProviderConfig
 
-ANY_ANSWER = Promise(routes=False, emits=True, passes=False, calls=Calls(1, None, None))
+NOT_TOLD = "its provider does not tell how much an answer takes"
+ANY_ANSWER = Promise(
+    routes=False, emits=True, passes=False, calls=Calls(1, None, None, why=NOT_TOLD)
+)
 """What a model promises of which nothing is known."""
 
 
@@ -20,12 +23,13 @@ def promise_of_agent(
     """What an agent on such a model keeps to.
 
     Every answer that calls tools is followed by another one; one that does not fit the schema is
-    asked for once more, and one that fits may bring data.
+    asked for once more, and one that fits may bring data. Each may take all attempts that the
+    provider makes.
     """
     promise = options.promise() if isinstance(options, Promising) else ANY_ANSWER
     more = tool_calls + (schema is not None)
     if promise.calls.most is not None and more:
-        calls = replace(promise.calls, most=promise.calls.most + more)
+        calls = replace(promise.calls, most=promise.calls.most * (1 + more))
         promise = replace(promise, calls=calls)
     return promise if schema is None else replace(promise, keys=_keys(promise, schema), says=None)
 
@@ -42,9 +46,13 @@ def calls_of(panel: Iterable[tuple[Promise, int]]) -> Calls:
     most: int | None = 0
     tokens: int | None = 0
     usd: float | None = 0.0
+    unpriced: dict[str, None] = {}
+    why = ""
     for promise, times in panel:
         calls = promise.calls
         most = None if most is None or calls.most is None else most + calls.most * times
         tokens = None if tokens is None or calls.tokens is None else max(tokens, calls.tokens)
         usd = None if usd is None or calls.usd is None else max(usd, calls.usd)
-    return Calls(most, tokens, usd)
+        unpriced |= dict.fromkeys(calls.unpriced)
+        why = why or calls.why
+    return Calls(most, tokens, usd, tuple(unpriced), why)

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
-from rondel.engine.message import Message
-from rondel.engine.protocols import Context, Usage
-from rondel.models.model import Answer, Model, Request
-from rondel.models.prices import usd
-from rondel.models.tokens import count_input
+from rondel.engine.message import Message, Part
+from rondel.engine.protocols import Context
+from rondel.errors import StepTimeout
+from rondel.graph.surrogates import Joiner, whole, wholly
+from rondel.models.metering import checked
+from rondel.models.model import Answer, Model, Request, most_of
+from rondel.nodes import incomplete
 from rondel.nodes.conversation import Conversation, Heard
 from rondel.nodes.recollection import remembered
 from rondel.nodes.structured import AnswerSchema
 from rondel.nodes.tools import Toolbox
 
 InputMode = Literal["messages", "prompt"]
-OUTPUT_TOKENS = 1024
-"""What an answer is taken to need where nothing limits it."""
 MAX_TOOL_CALLS = 10
+EMPTY_ANSWERS = 2
+"""How often a model may say nothing before the step fails."""
+CLOCKS_APART = 0.005
+"""Seconds that the clock of the session may be behind that of the event loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +37,10 @@ class Asker:
     model: Model
     role: str = ""
     input_mode: InputMode = "messages"
-    priced_as: str = ""
-    max_tokens: int = OUTPUT_TOKENS
     schema: AnswerSchema | None = None
     toolbox: Toolbox | None = None
     max_tool_calls: int = MAX_TOOL_CALLS
+    accept_incomplete: bool = False
 
     async def ask(self, ctx: Context, request: Request, agent: str) -> Answer:
         """The model's answer, told in the role, paid for, and streamed as that of `agent`."""
@@ -45,7 +49,7 @@ class Asker:
     async def hear(self, ctx: Context, request: Request, agent: str) -> Heard:
         """The same, and how many calls it took; a schema of the request's own is not checked."""
         if self.toolbox is None and (self.schema is None or request.schema is not None):
-            return Heard(await self._answer(ctx, request, Stream(ctx, agent)))
+            return await self._answer(ctx, request, Stream(ctx, agent))
         return await self.conversation(ctx, request, agent).held()
 
     def conversation(self, ctx: Context, request: Request, agent: str) -> Conversation:
@@ -54,45 +58,84 @@ class Asker:
 
         async def ask(request: Request) -> Answer:
             stream.start_over()
-            return await self._answer(ctx, request, stream)
+            heard = await self._answer(ctx, request, stream)
+            talk.silences += heard.silences
+            return heard.answer
 
         schema = self.schema if request.schema is None else None
-        return Conversation(ctx, request, agent, ask, self.toolbox, schema, self.max_tool_calls)
+        talk = Conversation(ctx, request, agent, ask, self.toolbox, schema, self.max_tool_calls)
+        return talk
 
-    async def _answer(self, ctx: Context, request: Request, stream: Stream) -> Answer:
-        """One call."""
+    async def _answer(self, ctx: Context, request: Request, stream: Stream) -> Heard:
+        """One answer that is whole; when it says nothing, it is asked for once more."""
+        for calls in range(1, EMPTY_ANSWERS + 1):
+            answer = await self._call(ctx, request, stream)
+            if not (answer.is_cut_off or answer.is_empty):
+                return Heard(answer, calls, calls - 1)
+            await incomplete.tell(ctx, request, answer, calls)
+            if answer.is_cut_off:
+                if self.accept_incomplete and not answer.is_empty:
+                    return Heard(answer, calls, calls - 1)
+                raise incomplete.cut_off(answer, self._who(ctx, answer, stream.agent))
+            stream.start_over()
+            key = f"{request.idempotency_key}:again"
+            request = replace(request, index=request.index + 1, idempotency_key=key)
+        raise incomplete.silent(self._who(ctx, answer, stream.agent), EMPTY_ANSWERS)
+
+    def _who(self, ctx: Context, answer: Answer, agent: str) -> str:
+        model = f"the model {answer.usage.model!r}" if answer.usage.model else "the model"
+        return model if agent == ctx.node_id else f"{model} of the agent {agent!r}"
+
+    async def _call(self, ctx: Context, request: Request, stream: Stream) -> Answer:
+        """One call, within the time that the budgets around the step leave."""
         messages = [*remembered(request.data), *self._said(request.messages)]
         told = replace(request, system=self.role, messages=messages, emit=stream.emit)
-        await ctx.reserve(lambda: self._estimate(told))
+
+        async def leave() -> None:
+            await ctx.reserve(lambda: most_of(self.model, told))
+
+        await leave()
         started = time.monotonic()
-        answer = await self.model.answer(told)
+        asked = replace(told, charge=ctx.charge, leave=leave)
+        answer = await _in_time(self.model.answer(asked), ctx.time_left, leave)
         duration = time.monotonic() - started
-        ctx.charge(msgspec.structs.replace(answer.usage, duration=duration))
+        answer = replace(answer, content=whole(answer.content), data=wholly(answer.data))
+        ctx.charge(msgspec.structs.replace(checked(answer, told), duration=duration))
+        stream.end()
         return answer
 
     def _said(self, messages: Sequence[Message]) -> Sequence[Message]:
         said = [message for message in messages if not message.empty]
         return said if self.input_mode == "messages" else as_prompt(said)
 
-    def _estimate(self, request: Request) -> Usage:
-        tokens = count_input(request), self.max_tokens
-        return Usage(self.priced_as, *tokens, usd(self.priced_as, *tokens))
-
 
 class Stream:
     """The tokens of one agent's answer as they come."""
 
-    __slots__ = ("_agent", "_ctx", "_heard")
+    __slots__ = ("_ctx", "_heard", "_joiner", "agent")
 
     def __init__(self, ctx: Context, agent: str) -> None:
         self._ctx = ctx
-        self._agent = agent
+        self.agent = agent
         self._heard = False
+        self._joiner = Joiner()
 
     def emit(self, chunk: str) -> None:
         """Hand on a piece; an empty one says that what came before it is void."""
-        self._heard = bool(chunk)
-        self._ctx.emit("token_stream", {"chunk": chunk, "agent": self._agent})
+        if not chunk:
+            self._joiner.end()
+            self._hand_on("")
+        elif text := self._joiner.add(chunk):
+            self._hand_on(text)
+
+    def end(self) -> None:
+        """The answer is over."""
+        if text := self._joiner.end():
+            self._hand_on(text)
+
+    def _hand_on(self, text: str) -> None:
+        self._heard = bool(text)
+        self._ctx.emit("token_stream", {"chunk": text, "agent": self.agent})
 
     def start_over(self) -> None:
         """Another answer follows, in the place of what was heard."""
@@ -100,17 +143,42 @@ class Stream:
             self.emit("")
 
 
-def output_limit(params: dict[str, Any]) -> int:
-    """The most tokens that an answer may have by a model's parameters, or what one may need."""
-    limit = params.get("max_tokens")
-    return limit if type(limit) is int and limit > 0 else OUTPUT_TOKENS
-
-
 def as_prompt(messages: Sequence[Message]) -> list[Message]:
     """All messages as one of the user's; several are headed by where they come from."""
     if len(messages) == 1:
-        return [Message(messages[0].readable, role="user")]
-    parts = (
-        f"=== {message.source} ({message.role}) ===\n{message.readable}" for message in messages
-    )
-    return [Message("\n\n".join(parts), role="user")]
+        text = messages[0].readable
+    else:
+        text = "\n\n".join(
+            f"=== {message.source} ({message.role}) ===\n{message.readable}" for message in messages
+        )
+    return [with_attachments(Message(text, role="user"), messages)]
+
+
+def with_attachments(prompt: Message, messages: Sequence[Message]) -> Message:
+    """A message of text, and what is attached to others, each file once."""
+    attached = {
+        part.attachment: part
+        for message in messages
+        if not isinstance(message.content, str)
+        for part in message.content
+        if part.attachment
+    }
+    if not attached:
+        return prompt
+    text = [Part(prompt.text)] if prompt.text else []
+    return msgspec.structs.replace(prompt, content=[*text, *attached.values()])
+
+
+async def _in_time(
+    answering: Awaitable[Answer], left: float | None, leave: Callable[[], Awaitable[None]]
+) -> Answer:
+    """The answer, unless the time of a budget is up before: then there is no leave any more."""
+    deadline = asyncio.timeout(None if left is None else max(left, 0.0) + CLOCKS_APART)
+    try:
+        async with deadline:
+            return await answering
+    except TimeoutError:
+        if not deadline.expired():
+            raise
+    await leave()
+    raise StepTimeout("took longer than the budgets around it allow")

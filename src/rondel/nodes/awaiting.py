@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from rondel.engine.protocols import Context, Outcome
+from rondel.errors import StepFailed
 
 Finish = Callable[[Any, Context], Outcome]
 """Makes an outcome of what a function returned."""
@@ -25,7 +26,13 @@ async def call_in_thread(
     """Call a function in a thread of its own; should its result have to be awaited, do that."""
     from asyncio import to_thread
 
-    result = await to_thread(function, ctx)
+    def work() -> Any:
+        try:
+            return function(ctx)
+        except StopIteration as error:  # no future can hold this one
+            raise StepFailed("StopIteration") from error
+
+    result = await to_thread(work)
     return finish(await result if inspect.isawaitable(result) else result, ctx)
 
 

@@ -20,7 +20,7 @@ NOTHING: Final = Nothing()
 """Returned by a function whose node emits nothing: no edge fires."""
 
 
-PROMISE: Final = Promise(routes=False, calls=Calls())
+PROMISE: Final = Promise(routes=False, authored=False, calls=Calls())
 """What a function keeps to; model calls that it makes on its own are its own affair."""
 
 

@@ -23,10 +23,11 @@ Ask = Callable[[Request], Awaitable[Answer]]
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """An answer, and how many calls of the model it took."""
+    """An answer, how many calls of the model it took, and how many of these said nothing."""
 
     answer: Answer
     calls: int = 1
+    silences: int = 0
 
 
 @dataclass(slots=True)
@@ -44,6 +45,8 @@ class Conversation:
     toolbox: Toolbox | None = None
     schema: AnswerSchema | None = None
     max_tool_calls: int = 10
+    silences: int = 0
+    """How many answers said nothing and were asked for again."""
     _turns: list[Turn] = field(default_factory=list)
     _offer: Offer | None = None
 
@@ -58,9 +61,10 @@ class Conversation:
                     raise self._too_many()
                 self._turns.append(await self._with_results(answer, self.toolbox))
                 continue
-            read = self._read(answer)
+            read = await self._read(answer)
             if not isinstance(read, Misfit):
-                return Heard(replace(answer, data=read), self.calls)
+                calls = self.calls + self.silences
+                return Heard(replace(answer, data=read), calls, self.silences)
             if repaired:
                 raise self._unfit(read)
             repaired = True
@@ -78,7 +82,7 @@ class Conversation:
 
         async def asked() -> dict[str, Any]:
             answer = await self.ask(await self._next_request(number))
-            if self.toolbox is None and not isinstance(self._read(answer), Misfit):
+            if self.toolbox is None and not isinstance(await self._read(answer), Misfit):
                 raise _Fits(answer)
             return _kept(answer)
 
@@ -101,15 +105,15 @@ class Conversation:
             schema=schema,
             turns=tuple(self._turns),
             text=_told_last(self._turns[-1]),
-            index=request.index + number - 1,
+            index=request.index + number - 1 + self.silences,
             idempotency_key=f"{request.idempotency_key}:turn {number}",
         )
 
-    def _read(self, answer: Answer) -> dict[str, Any] | Misfit:
+    async def _read(self, answer: Answer) -> dict[str, Any] | Misfit:
         """The answer's data; with a schema, what it says in it comes on top."""
         if self.schema is None:
             return answer.data
-        read = self.schema.read(answer)
+        read = await self.schema.read_beside(answer)
         return read if isinstance(read, Misfit) else {**answer.data, **read}
 
     # Calls

@@ -286,7 +286,7 @@ def _build(config: DebateConfig, registry: Registry) -> DebateProcessor:
 
 def config_for(registry: Registry) -> type[DebateConfig]:
     """The debate's config with agents as `registry` knows them."""
-    bound = agent.config_for(registry)
+    bound = agent.config_for(registry, agent.MemberConfig)
     judge = Annotated[
         Annotated[str, Tag("named")] | Annotated[bound, Tag("configured")],  # type: ignore[valid-type]
         Discriminator(lambda value: "named" if isinstance(value, str) else "configured"),

@@ -17,7 +17,7 @@ from rondel.models.model import Request
 from rondel.nodes import agent
 from rondel.nodes.agent import AgentConfig
 from rondel.nodes.agent_promise import calls_of, promise_of_agent
-from rondel.nodes.asking import Asker
+from rondel.nodes.asking import Asker, with_attachments
 from rondel.nodes.conversation import Conversation
 from rondel.nodes.fact_check_prompts import Claim, Prompts
 from rondel.nodes.panel import topic_of
@@ -73,7 +73,7 @@ class FactCheckConfig(BaseModel):
         limit = checker.max_tool_calls if checker.tools else 0
         calls = calls_of([(promise_of_agent(checker.options, CLAIMS_SCHEMA, limit), 1)])
         keys = frozenset({"claims", "verified", "confidence", "summary", "error"})
-        return Promise(emits=True, keys=keys, passes=False, calls=calls)
+        return Promise(emits=True, keys=keys, passes=False, authored=False, calls=calls)
 
     @model_validator(mode="after")
     def _has_one_schema(self) -> Self:
@@ -113,9 +113,10 @@ class FactCheckProcessor:
         return onward if output.messages[-1].data["verified"] else back
 
     def _request(self, ctx: Context, prompt: str) -> Request:
+        asked = Message(prompt, role="user", source=ctx.node_id)
         return Request(
             node_id=ctx.node_id,
-            messages=[Message(prompt, role="user", source=ctx.node_id)],
+            messages=[with_attachments(asked, ctx.messages)],
             idempotency_key=ctx.idempotency_key,
             text=prompt,
             data=ctx.data,
@@ -164,7 +165,10 @@ def config_for(registry: Registry) -> type[FactCheckConfig]:
         "FactCheckConfig",
         __base__=FactCheckConfig,
         __module__=__name__,
-        agent=(agent.config_for(registry), FactCheckConfig.model_fields["agent"]),
+        agent=(
+            agent.config_for(registry, agent.MemberConfig),
+            FactCheckConfig.model_fields["agent"],
+        ),
         tools=(entries, FactCheckConfig.model_fields["tools"]),
     )
 

@@ -11,7 +11,7 @@ from pydantic import Field
 from rondel.engine.message import Message
 from rondel.engine.protocols import Context
 from rondel.models.model import Answer, Request
-from rondel.nodes.asking import Asker
+from rondel.nodes.asking import Asker, with_attachments
 
 AgentName = Annotated[str, Field(min_length=1, pattern=r"\S")]
 
@@ -57,12 +57,16 @@ class Hearing:
         """
         index = self.calls.get(agent, 0) + await self._failed(part)
         self.calls[agent] = index + 1
-        messages = [*after, Message(prompt, role="user", source=self.ctx.node_id)]
+        asked = Message(prompt, role="user", source=self.ctx.node_id)
+        messages = [*after, with_attachments(asked, self.ctx.messages)]
         request = self._request(agent, part, messages, index)
         request = replace(request, round=round, schema=schema)
 
         async def call() -> Any:
-            return kept(await self.agents[agent].ask(self.ctx, request, agent))
+            asker = self.agents[agent]
+            heard = await asker.hear(self.ctx, request, agent)
+            self.calls[agent] += heard.silences
+            return kept(heard.answer)
 
         return await self.ctx.substep(part, call, event)
 

@@ -195,7 +195,7 @@ class PythonProcessor:
             most = size_text(self._config.max_output)
             raise StepFailed(f"the code printed more than {most}; print less or raise max_output")
         outcome, report = _read(folder / "outcome.json"), _read(folder / "report.json")
-        if outcome.get("exit") == 0:
+        if outcome.get("exit") == 0 and "result" in report:
             result = report.get("result")
             data = result if isinstance(result, dict) else {}
             return Message(out.text.removesuffix("\n"), data)
@@ -269,7 +269,9 @@ def _read(file: Path) -> dict[str, Any]:
 def _ended(code: int | None) -> str:
     if code is None:
         return "its process was killed from outside"
-    if code >= 0:
+    if code == 0:
+        return "it ended its process before its last line (os._exit); use sys.exit()"
+    if code > 0:
         return f"it ended with exit code {code}"
     try:
         return f"it was ended by {signal.Signals(-code).name}"

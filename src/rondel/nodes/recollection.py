@@ -1,4 +1,7 @@
-"""What an agent is told of the past: the `history_context` in its data, from a `memory` node."""
+"""What an agent is told of the past: what it recalls of its session, and what it is handed.
+
+That is the `history_context` in its data, from a `memory` node.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,23 @@ from typing import Any
 import msgspec
 
 from rondel.engine.message import Message
+from rondel.engine.protocols import Context
 
 HISTORY = "history_context"
 """The key of the data in which a `memory` node hands on what is remembered."""
 
 HEADING = "What is remembered:"
+
+
+def shown(ctx: Context) -> list[Message]:
+    """All that an agent is told, what changes least first.
+
+    The session's task, what the node retained, what it said before in this loop, what is new.
+    """
+    recalled, messages = ctx.recalled, ctx.messages
+    retained = messages[: len(messages) - len(ctx.new_messages)]
+    task = [] if recalled.task is None else [recalled.task]
+    return [*task, *retained, *recalled.own, *ctx.new_messages]
 
 
 def remembered(data: Mapping[str, Any]) -> list[Message]:

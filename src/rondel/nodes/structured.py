@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,11 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from rondel.graph.json_in_text import objects_in
 from rondel.models.model import Answer
+from rondel.nodes.schema_validator import check_patterns, validator_of
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
 SHOWN_ERRORS = 3
+LARGE = 10_000
+"""Characters from which on an answer is checked in a thread: about 10 ms of work."""
+
 ERROR_CHARACTERS = 300
 """The most of one error that is told: it may quote the whole answer."""
 
@@ -42,6 +47,12 @@ class AnswerSchema:
 
     schema: dict[str, Any]
 
+    async def read_beside(self, answer: Answer) -> dict[str, Any] | Misfit:
+        """The same as `read`; a large answer is checked beside the event loop."""
+        if len(answer.content) < LARGE and len(repr(answer.data)) < LARGE:
+            return self.read(answer)
+        return await asyncio.to_thread(self.read, answer)
+
     def read(self, answer: Answer) -> dict[str, Any] | Misfit:
         """What the answer says in the schema: in its data, else in the last JSON in its text."""
         said: list[dict[str, Any]] = [answer.data, *reversed(objects_in(answer.content))]
@@ -57,7 +68,7 @@ class AnswerSchema:
 
     @cached_property
     def _validator(self) -> Validator:
-        return _validator_of(self.schema)
+        return validator_of(self.schema)
 
     def _errors(self, value: dict[str, Any]) -> list[str]:
         errors = sorted(self._validator.iter_errors(value), key=lambda error: error.json_path)
@@ -71,14 +82,15 @@ def checked_schema(schema: dict[str, Any]) -> dict[str, Any]:
     from jsonschema.exceptions import SchemaError
     from referencing.exceptions import Unresolvable
 
-    validator = _validator_of(schema)
-    checker: Any = type(validator)
+    validator: Any = validator_of(schema)
+    checker = type(validator)
     try:
         checker.check_schema(schema, format_checker=checker.FORMAT_CHECKER)
     except SchemaError as error:
         place = error.json_path.removeprefix("$").lstrip(".")
         where = f" at {place!r}" if place else ""
         raise ValueError(_shortened(f"is no JSON Schema{where}: {error.message}")) from None
+    check_patterns(schema)
     if schema.get("type") != "object":
         raise ValueError("must describe an object (type: object): it becomes the message's data")
     resolver = _resolver_of(schema)
@@ -92,18 +104,8 @@ def checked_schema(schema: dict[str, Any]) -> dict[str, Any]:
     return schema
 
 
-def _validator_of(schema: dict[str, Any]) -> Validator:
-    """A validator that knows the drafts and fetches nothing."""
-    from jsonschema.validators import Draft202012Validator, validator_for
-    from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
-
-    kind: Any = validator_for(schema, default=Draft202012Validator)
-    validator: Validator = kind(schema, registry=REGISTRY, format_checker=kind.FORMAT_CHECKER)
-    return validator
-
-
 def _resolver_of(schema: dict[str, Any]) -> Any:
-    from jsonschema_specifications import REGISTRY
+    from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
     from referencing import Resource
     from referencing.jsonschema import DRAFT202012
 

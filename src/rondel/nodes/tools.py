@@ -20,7 +20,9 @@ from pydantic import (
 )
 
 from rondel.conditions.names import registered
+from rondel.engine.exits import confined
 from rondel.engine.registry import Registry
+from rondel.engine.wrapping import describe
 from rondel.errors import StepFailed
 from rondel.graph.durations import Duration
 from rondel.graph.names import Names
@@ -132,8 +134,11 @@ class Offer:
             return {**told, "output": _cut(await self._run(call))}
         except ToolFailed as failure:
             error = str(failure)
-        except Exception as raised:  # a tool is foreign code
-            error = f"{type(raised).__name__}: {' '.join(str(raised).split())}".removesuffix(": ")
+        except BaseException as exited:  # a tool is foreign code
+            raised = confined(exited)
+            if not isinstance(raised, Exception):
+                raise
+            error = describe(raised)
         return {**told, "output": _cut(error), "failed": True}
 
     async def _run(self, call: ToolCall) -> str:

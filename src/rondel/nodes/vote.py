@@ -67,6 +67,7 @@ class VoteConfig(BaseModel):
             keys=frozenset({"passed", "approved", "votes", "summary", "ratio"}),
             passes=False,
             free_text=False,
+            authored=False,
             calls=calls_of((voter.promise(), 2) for voter in self.agents.values()),
         )
 
@@ -232,7 +233,7 @@ def _build(config: VoteConfig, registry: Registry) -> VoteProcessor:
 
 def config_for(registry: Registry) -> type[VoteConfig]:
     """The vote's config with agents as `registry` knows them."""
-    bound = agent.config_for(registry)
+    bound = agent.config_for(registry, agent.MemberConfig)
     return create_model(
         "VoteConfig",
         __base__=VoteConfig,

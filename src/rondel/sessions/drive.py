@@ -21,6 +21,7 @@ from rondel.graph.plan import Plan
 from rondel.journal.store import Durable, Store
 from rondel.sessions.controls import AnyControl, Expire, from_letter
 from rondel.sessions.events import Narrator
+from rondel.sessions.expectation import Expected
 from rondel.sessions.stream import Audience
 
 SNAPSHOT_EVERY = 2000
@@ -124,9 +125,9 @@ class Drive(Runner):
         """How many ticks the session has."""
         return self.stepper.length
 
-    def begin(self, inputs: dict[str, Any]) -> Durable:
+    def begin(self, inputs: dict[str, Any], expected: Expected) -> Durable:
         """Start the session; it goes on when somebody drives it."""
-        entry = self.stepper.enter(self, ticks.Started(self._host.now(), inputs))
+        entry = self.stepper.enter(self, ticks.Started(self._host.now(), inputs, *expected))
         return None if entry is None else self._see_to(entry)
 
     async def carry_out(self, control: AnyControl) -> None:

@@ -34,6 +34,7 @@ from rondel.journal.working_memory import WorkingMemory, confidence_in
 from rondel.nodes.python import PYTHON
 from rondel.sessions.controls import Answer, AnyControl, to_letter
 from rondel.sessions.drive import Drive, fold
+from rondel.sessions.expectation import Expectation
 from rondel.sessions.fork import Fork, plan_fork
 from rondel.sessions.graph import Graph, as_graph
 from rondel.sessions.ids import new_id
@@ -86,6 +87,7 @@ class Engine:
         self._driven: dict[str, Session] = {}
         self._handles: WeakValueDictionary[str, Session] = WeakValueDictionary()
         self._shelf = Shelf(registry)
+        self.expectation = Expectation(self.store)
         self._bindings: WeakKeyDictionary[Graph, _Bound] = WeakKeyDictionary()
         self._poller: asyncio.Task[None] | None = None
         self._alarms = Alarms()
@@ -330,7 +332,9 @@ class Engine:
         """Nobody here drives the session any more."""
         if self._driven.pop(session.id, None) is None:
             return
-        if not session.is_over:  # it may be asked for again while somebody holds it
+        if session.is_over:
+            self.expectation.ended(session.graph)
+        else:  # it may be asked for again while somebody holds it
             self._handles[session.id] = session
         try:
             self.store.release(session.id, self._owner)
@@ -405,7 +409,7 @@ class Engine:
         self._shelf.keep(row.id, graph)
         session = Session(row.id, self, graph)
         if row.parent is None:
-            await session.begin(binding, row.inputs)
+            await session.begin(binding, row.inputs, self.expectation.of(graph, binding.plan))
         else:
             self._handles[row.id] = session
             await self._mark_fork(row.id, row.parent)

@@ -14,10 +14,12 @@ from rondel.engine.frame import Frame
 from rondel.engine.loop_end import LoopEnd
 from rondel.engine.message import Message
 from rondel.engine.protocols import Question, Usage
+from rondel.engine.recall import recalled_by
 from rondel.engine.step import Step
 from rondel.engine.ticks import Finished
 from rondel.graph.moments import to_microsecond
 from rondel.graph.plan import Group, Plan
+from rondel.graph.recall import NOTHING
 from rondel.sessions.event import Event, message_face
 
 REFUSED: Final = "the budget around the step is used up"
@@ -62,7 +64,7 @@ class Narrator:
         told = self._told = []
         for effect in self._effects:
             if isinstance(effect, fx.StepStarted):
-                self._tell_state(effect, "running", None)
+                self._tell_state(effect, "running", self._shown(effect.step))
             elif isinstance(effect, fx.StepTicked):
                 self._tell_step(effect, effect.tick)
             elif isinstance(effect, fx.RoundStarted | fx.RoundEnded | fx.Setback):
@@ -95,6 +97,14 @@ class Narrator:
     ) -> None:
         data = {**more, "status": status} if more else {"status": status}
         self._say("node_state_change", data, effect.step.node.id, effect.address)
+
+    def _shown(self, step: Step) -> dict[str, Any] | None:
+        """What a step is shown besides its messages: whose words they are."""
+        if step.node.recall is NOTHING:
+            return None
+        recalled = recalled_by(step, step.inputs, self.core.inputs).messages
+        whose = [{"source": message.source, "role": message.role} for message in recalled]
+        return {"recalled": whose} if whose else None
 
     def _tell_of_step(self, effect: fx.StepTicked, name: str, data: dict[str, Any]) -> None:
         self._say(name, data, effect.step.node.id, effect.address)
@@ -145,6 +155,7 @@ class Narrator:
             "output_tokens": usage.output_tokens,
             "usd": usage.usd,
             "model": usage.model,
+            **_remarks(usage),
         }
         self._tell_of_step(effect, "token_usage", face)
 
@@ -262,3 +273,10 @@ def _question(question: Question, messages: Iterable[Message]) -> dict[str, Any]
         "actions": question.actions,
         "deadline": to_microsecond(question.deadline) if question.deadline is not None else None,
     }
+
+
+def _remarks(usage: Usage) -> dict[str, Any]:
+    """What is to be said of a call that is not said of every one."""
+    names = ("cached_tokens", "reasoning_tokens", "estimated", "finish_reason")
+    remarks = {name: getattr(usage, name) for name in names}
+    return {name: value for name, value in remarks.items() if value}

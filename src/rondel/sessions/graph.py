@@ -19,10 +19,13 @@ from rondel.graph.collector import collector_held
 from rondel.graph.compile import compile_graph
 from rondel.graph.load import Loaded, Translate, from_document, load, loads
 from rondel.graph.plan import Plan
+from rondel.graph.schema import ENVELOPE
 from rondel.graph.secrets import Values, seal, unseal
 from rondel.graph.spec import EdgeSpec, GraphSpec, NodeSpec
 from rondel.graph.vocabulary import Vocabulary
 from rondel.nodes.calling import function_processor
+from rondel.sessions.changes import change_node
+from rondel.sessions.pricing import check_prices
 from rondel.sessions.registry import default_registry
 
 if TYPE_CHECKING:
@@ -76,6 +79,8 @@ class Graph:
         self._loaded: Loaded | None = None
         self._plan: Plan | None = None
         self._stored: Stored | None = None
+        self._as_stored = False
+        """Whether a session was started on it already: rules that are newer do not apply."""
 
     def __repr__(self) -> str:
         return f"<Graph {self.id}>"
@@ -89,14 +94,19 @@ class Graph:
         *,
         compat: str | None = None,
         registry: Registry | None = None,
+        demand_secrets: bool = True,
     ) -> Graph:
         """The graph of a YAML or JSON file; raises GraphError with all that is wrong.
 
-        `compat` names the system whose format it is in: chatdev or council.
+        `compat` names the system whose format it is in: chatdev or council. Without
+        `demand_secrets`, keys and addresses may be variables that are not set: enough to look at
+        the graph, not to run it.
         """
         known = registry or default_registry()
+        translate = _translate(compat)
         with collector_held():
-            return cls._from_loaded(load(path, known, translate=_translate(compat)), known)
+            loaded = load(path, known, translate=translate, demand_secrets=demand_secrets)
+            return cls._from_loaded(loaded, known)
 
     @classmethod
     def loads(
@@ -106,11 +116,14 @@ class Graph:
         file: str = "",
         compat: str | None = None,
         registry: Registry | None = None,
+        demand_secrets: bool = True,
     ) -> Graph:
         """The graph of a YAML or JSON text."""
         known = registry or default_registry()
+        translate = _translate(compat)
         with collector_held():
-            return cls._from_loaded(loads(text, known, file, translate=_translate(compat)), known)
+            loaded = loads(text, known, file, translate=translate, demand_secrets=demand_secrets)
+            return cls._from_loaded(loaded, known)
 
     @classmethod
     def from_document(
@@ -145,6 +158,7 @@ class Graph:
         known = registry or default_registry()
         graph = cls("", registry=known)
         graph._document = document
+        graph._as_stored = True
         environ = _Lenient(os.environ)
         graph._loaded = from_document(
             graph._with_start(), _Authored(known), includes=includes, environ=environ
@@ -152,8 +166,9 @@ class Graph:
         return graph
 
     @classmethod
-    def _from_loaded(cls, loaded: Loaded, registry: Registry) -> Graph:
+    def _from_loaded(cls, loaded: Loaded, registry: Registry, *, as_stored: bool = False) -> Graph:
         graph = cls(loaded.spec.id, registry=registry)
+        graph._as_stored = as_stored
         graph._document = _enveloped(loaded)
         graph._loaded = loaded
         graph._authored = False
@@ -216,6 +231,11 @@ class Graph:
         self._body.setdefault("limits", {}).update(limits)
         self._changed()
 
+    def prices(self, prices: Mapping[str, Mapping[str, float]], /) -> None:
+        """Say what models cost per million tokens: `{"mine": {"input": 0.5, "output": 1.5}}`."""
+        self._document["prices"] = {model: dict(price) for model, price in prices.items()}
+        self._changed()
+
     def breaker(self, switch: bool = True, /, **settings: Any) -> None:
         """Say when the circuit breaker trips, or switch it off with False."""
         self._body["breaker"] = settings if switch else "off"
@@ -274,7 +294,10 @@ class Graph:
     def from_stored(cls, stored: Stored, *, registry: Registry | None = None) -> Graph:
         """The graph that a session keeps, with its secrets as far as they are known."""
         document, includes = _unsealed(stored)
-        return cls.from_document(document, includes=includes, registry=registry)
+        known = registry or default_registry()
+        with collector_held():
+            loaded = from_document(document, known, includes=includes)
+            return cls._from_loaded(loaded, known, as_stored=True)
 
     @property
     def is_python(self) -> bool:
@@ -285,7 +308,7 @@ class Graph:
         """The same graph with other settings of its nodes: `{"Writer.config.role": ...}`."""
         document = copy.deepcopy(self._document)
         for path, value in changes.items():
-            _change_node(_body_of(document)["nodes"], path, value)
+            change_node(_body_of(document)["nodes"], path, value)
         return self.with_document(document, self.includes)
 
     def has_structure_of(self, document: dict[str, Any]) -> bool:
@@ -304,6 +327,7 @@ class Graph:
         graph._processors = self._processors
         graph._conditions = self._conditions
         graph._included = dict(includes)
+        graph._as_stored = True
         graph.plan()
         return graph
 
@@ -328,7 +352,10 @@ class Graph:
         """The compiled graph; compiled once."""
         if self._plan is None:
             with collector_held():
-                self._plan = compile_graph(self.spec)
+                plan = compile_graph(self.spec)
+                if not self._as_stored:
+                    check_prices(plan)
+                self._plan = plan
         return self._plan
 
     def bind(
@@ -432,7 +459,7 @@ def _enveloped(loaded: Loaded) -> dict[str, Any]:
     if "graph" in document:
         return document
     body = {"id": loaded.spec.id, **document}
-    envelope: dict[str, Any] = {key: body.pop(key) for key in ("version", "vars") if key in body}
+    envelope: dict[str, Any] = {key: body.pop(key) for key in ENVELOPE if key in body}
     return {**envelope, "graph": body}
 
 
@@ -455,20 +482,6 @@ def _body_of(document: dict[str, Any]) -> dict[str, Any]:
     """The graph's body; a document may be no more than that."""
     body: dict[str, Any] = document.get("graph", document)
     return body
-
-
-def _change_node(nodes: list[dict[str, Any]], path: str, value: Any) -> None:
-    named = [node for node in nodes if path.startswith(f"{node['id']}.")]
-    if not named:
-        names = ", ".join(str(node["id"]) for node in nodes)
-        raise CallError(f"nodes.{path} names no node; the nodes are {names}")
-    place = max(named, key=lambda node: len(str(node["id"])))
-    *around, last = path.removeprefix(f"{place['id']}.").split(".")
-    if (around or [last])[0] != "config":
-        raise CallError(f"a fork can change a node's config, not nodes.{path}")
-    for key in around:
-        place = place.setdefault(key, {})
-    place[last] = value
 
 
 def as_graph(graph: Graph | str | os.PathLike[str]) -> Graph:

@@ -15,6 +15,7 @@ from rondel.engine.frame import Frame
 from rondel.engine.loop_end import LoopEnd
 from rondel.engine.message import Message, merged_data
 from rondel.engine.protocols import Usage
+from rondel.engine.recall import recalled_by
 from rondel.engine.step import Step
 from rondel.graph.moments import to_microsecond
 from rondel.graph.plan import Plan
@@ -61,6 +62,8 @@ class StepRecord(Record):
     node_id: str
     status: str
     inputs: list[dict[str, Any]]
+    recalled: list[dict[str, Any]] = []
+    """What it was shown besides: the task, and what its node said before."""
     outputs: list[dict[str, Any]] = []
     duration: float = 0.0
     usage: UsageTotal = msgspec.field(default_factory=UsageTotal)
@@ -232,7 +235,9 @@ class StepLister:
 
     def _start(self, step: Step, address: str) -> None:
         inputs = [self._face(message) for message in step.inputs]
-        record = StepRecord(address, step.node.id, "running", inputs)
+        recalled = recalled_by(step, step.inputs, self._core.inputs).messages
+        shown = [self._face(message) for message in recalled]
+        record = StepRecord(address, step.node.id, "running", inputs, shown)
         self._steps[step.number] = (logical_place(step), record)
 
     def _note(self, step: Step, tick: Any) -> None:

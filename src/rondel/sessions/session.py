@@ -18,6 +18,7 @@ from rondel.sessions.controls import Answer, AnyControl, Pause, Resume, Signal, 
 from rondel.sessions.drive import Drive, fold
 from rondel.sessions.event import Event
 from rondel.sessions.events import Narrator
+from rondel.sessions.expectation import Expected
 from rondel.sessions.quarantine import Quarantine, QuarantineEntry
 from rondel.sessions.records import (
     CallRecord,
@@ -246,7 +247,8 @@ class Session:
             raise
         try:
             if resuming and drive.core.status == "pending":
-                begun = drive.begin(self.row.inputs)
+                expected = self._engine.expectation.of(self.graph, self.plan)
+                begun = drive.begin(self.row.inputs, expected)
                 if begun is not None:
                     await begun
             elif not (resuming and _goes_on_by_itself(drive)):
@@ -299,10 +301,10 @@ class Session:
 
     # The engine's side
 
-    async def begin(self, binding: Binding, inputs: dict[str, Any]) -> None:
+    async def begin(self, binding: Binding, inputs: dict[str, Any], expected: Expected) -> None:
         """Start; the first step runs as soon as the event loop gets to it."""
         drive = self._drive = self._engine.drive(self, binding, self._audience, is_new=True)
-        begun = drive.begin(inputs)
+        begun = drive.begin(inputs, expected)
         if begun is not None:
             await begun
         self._keep_driving(drive)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from rondel.certificate import Cost
 from tests.unit.certificate.graphs import (
     ACCEPT,
     body,
@@ -257,7 +258,7 @@ def test_a_loop_that_asks_at_its_limit_counts_up_to_the_question() -> None:
     edges = [edge("Writer", "Writer"), edge("Writer", "Final", False)]
     graph = body([says("Writer", "draft"), node("Final")], edges, loops={"Writer": contract})
     loop = only_loop(graph)
-    assert loop.bound.until_asked
+    assert loop.each_continue == Cost(2, 2)
     assert loop.bound.rounds == 2
     assert rounds_of(graph, "continue 3", "best") == {"Writer": [5]}
     assert rounds_of(graph, "best") == {"Writer": [2]}

@@ -32,7 +32,26 @@ def pair(*edges: dict[str, Any], end: str = "Final", **more: Any) -> dict[str, A
     return {**body(nodes, [edge("Writer", "Critic"), *edges], **more), "end": end}
 
 
+def forgetful(**more: Any) -> dict[str, Any]:
+    """Its writer recalls nothing."""
+    off = {"task": False, "own": 0}
+    nodes = [
+        {**node("Writer", "agent", role="You write.", recall=off), **more},
+        speaker("Critic"),
+        node("Final"),
+    ]
+    edges = [
+        edge("Writer", "Critic"),
+        edge("Critic", "Writer", REVISE),
+        edge("Critic", "Final", ACCEPT),
+    ]
+    return body(nodes, edges)
+
+
 HAS: dict[str, list[dict[str, Any]]] = {
+    "forgets": [
+        forgetful(),
+    ],
     "no_exit": [
         pair(edge("Critic", "Writer")),
     ],
@@ -154,6 +173,11 @@ HAS: dict[str, list[dict[str, Any]]] = {
 }
 
 HAS_NOT: dict[str, list[dict[str, Any]]] = {
+    "forgets": [
+        pair(edge("Critic", "Writer", REVISE), edge("Critic", "Final", ACCEPT)),
+        forgetful(context_window=2),
+        {**forgetful(), "dialect": "chatdev"},
+    ],
     "no_exit": [
         pair(edge("Critic", "Writer"), end="Critic"),
         pair(edge("Critic", "Writer"), edge("Critic", "Final", False)),

@@ -22,7 +22,7 @@ from rondel.graph.paths import path_text
         (["größe=1"], {"task": "größe=1"}),
         (["a="], {"a": ""}),
         (["a=b=c"], {"a": "b=c"}),
-        (["a=two\nlines"], {"a": "two\nlines"}),
+        (["text=two\nlines"], {"text": "two\nlines"}),
         (["_a1=true", "b=null", 'c={"d": [1.5]}'], {"_a1": True, "b": None, "c": {"d": [1.5]}}),
         (["a=NaN"], {"a": "NaN"}),
         (["tea", "group_id=g"], {"task": "tea", "group_id": "g"}),

@@ -172,6 +172,51 @@ def test_calls_that_fit_into_the_budget_run_at_once() -> None:
     assert alone.peak == 1
 
 
+def test_who_comes_first_is_served_first() -> None:
+    """A small call does not overtake a large one that waits for room in the same budget."""
+    made: list[int] = []
+
+    def call(price: int) -> Work:
+        async def work(inp: Context) -> str:
+            await inp.reserve(lambda: tokens(price))
+            made.append(price)
+            await asyncio.sleep(0.002)
+            inp.charge(tokens(price))
+            return "x"
+
+        return work
+
+    graph = Graph("queue")
+    graph.node(id="split")(lambda _inp: "go")
+    for price in (100, 250, 50, 40):
+        graph.node(id=f"n{price}")(call(price))
+        graph.edge("split", f"n{price}")
+    graph.limits(tokens=300)
+    assert play(with_breaker(graph, "off")).result.reason == "budget_exhausted"
+    assert made == [100, 250]
+
+
+def test_a_call_of_which_nothing_is_known_is_made_alone() -> None:
+    flying: list[int] = [0]
+
+    async def work(inp: Context) -> str:
+        await inp.reserve(lambda: None)
+        flying.append(flying[-1] + 1)
+        await asyncio.sleep(0)
+        flying.append(flying[-1] - 1)
+        inp.charge(tokens(10))
+        return "x"
+
+    graph = Graph("unknown")
+    graph.node(id="split")(lambda _inp: "go")
+    for number in range(5):
+        graph.node(id=f"n{number}")(work)
+        graph.edge("split", f"n{number}")
+    graph.limits(tokens=1_000_000)
+    assert play(with_breaker(graph, "off")).result.status == "completed"
+    assert max(flying) == 1
+
+
 @pytest.mark.parametrize("budget", [250, 100_000])
 def test_agents_at_once_share_a_budget(budget: int) -> None:
     agent = {

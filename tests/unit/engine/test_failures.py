@@ -446,49 +446,7 @@ def test_a_chosen_edge_still_has_its_condition() -> None:
     assert play(graph).times == {"r": 1, "b": 1}
 
 
-# What is no Exception
-
-
-@pytest.mark.parametrize("parallel", [False, True])
-@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
-def test_an_interrupt_inside_a_node_ends_the_program_and_does_not_hang(
-    error: type[BaseException], parallel: bool
-) -> None:
-    cleaned = []
-
-    async def long(inp: Context) -> None:
-        try:
-            await asyncio.sleep(600)
-        finally:
-            cleaned.append("long")
-
-    def interrupted(inp: Context) -> None:
-        raise error
-
-    graph = saying(Graph("g"), "s")
-    graph.node(id="interrupted")(interrupted)
-    graph.edge("s", "interrupted")
-    if parallel:
-        graph.node(id="long")(long)
-        graph.edge("s", "long")
-    with pytest.raises(error):
-        play(graph)
-    assert cleaned in ([], ["long"])
-
-
-def test_a_base_exception_in_place_reaches_whoever_waits() -> None:
-    class Odd(BaseException):
-        pass
-
-    def odd(inp: Context) -> None:
-        raise Odd("very")
-
-    with pytest.raises(Odd):
-        play(alone(odd))
-
-
-class Odd(BaseException):
-    """Neither an Exception nor one that ends the program."""
+# What is no Exception (see also test_exits.py)
 
 
 def beside(function: Any) -> Graph:
@@ -511,14 +469,6 @@ def test_a_node_that_is_cancelled_from_within_fails_its_step_and_does_not_hang(g
     result = play(graph(awaits_what_is_cancelled)).result
     assert (result.status, result.reason) == ("failed", "step_failed")
     assert "CancelledError" in result.message
-
-
-def test_a_base_exception_in_a_parallel_branch_reaches_whoever_waits() -> None:
-    async def odd(inp: Context) -> None:
-        raise Odd
-
-    with pytest.raises(Odd):
-        play(beside(odd))
 
 
 def test_an_emit_of_what_is_no_message_says_what_is_wrong() -> None:

@@ -100,15 +100,14 @@ def test_an_agent_that_repeats_itself_in_a_loop_trips_the_breaker() -> None:
             assert (result.status, result.reason) == ("suspended_locked", "LOOP_DETECTED")
             assert result.usage.model_calls == 4
             (lock,) = tick_of(session, ticks.Locked)
-            assert lock.figures["node"] == "Writer"
-            assert lock.figures["entropy"] == 0
-            assert (lock.figures["min_entropy"], lock.figures["window"]) == (0.1, 3)
-            assert "'Writer'" in lock.message
+            where = {"node": "Writer", "address": "Writer[4]/Writer"}
+            assert lock.figures == {**where, "repeats": 4}
+            assert lock.message == "'Writer' has said the same 4 times in a row"
             events = await events_until_now(session)
             (tripped,) = [e for e in events if e.event == "circuit_breaker:tripped"]
             assert tripped.data["reason"] == "LOOP_DETECTED"
             assert tripped.data["message"] == lock.message
-            assert tripped.data["entropy"] == 0
+            assert tripped.data["repeats"] == 4
 
     limited(main())
 
@@ -119,11 +118,12 @@ def test_an_agent_that_repeats_itself_in_a_loop_trips_the_breaker() -> None:
     window=st.integers(1, 4),
     least=st.sampled_from([0.1, 0.5, 0.9]),
 )
-def test_it_trips_exactly_when_the_mean_of_the_last_ones_is_too_low(
+def test_low_novelty_locks_where_that_is_set_and_only_then(
     said: list[str], window: int, least: float
 ) -> None:
     async def main() -> tuple[Result, list[float]]:
-        breaker = {"window": window, "min_entropy": least}
+        breaker = {"window": window, "min_entropy": least, "repeats": 99}
+        breaker["on_low_novelty"] = "lock"
         async with Engine(db=None) as engine:
             session, result = await started(engine, talking(said, breaker=breaker))
             done = [t for t in tick_of(session, ticks.Finished) if t.usage]
@@ -149,24 +149,86 @@ def test_an_agent_that_says_something_new_trips_nothing() -> None:
     assert played.of("circuit_breaker:warning") == []
 
 
-def test_a_warning_comes_before_the_lock() -> None:
+def test_low_novelty_is_a_warning_once_and_no_lock() -> None:
     async def main() -> None:
         async with Engine(db=None) as engine:
-            session, _ = await started(engine, talking([SAME], rounds=20))
-            events = await events_until_now(session)
-            names = [e.event for e in events if e.event.startswith("circuit_breaker")]
-            assert names == ["circuit_breaker:warning", "circuit_breaker:tripped"]
-            warning = next(e for e in events if e.event == "circuit_breaker:warning")
-            assert (warning.node_id, warning.address) == ("Writer", "Writer[3]/Writer")
+            answers = [long_text(changed) for changed in range(8)]
+            session, result = await started(engine, talking(answers))
+            assert result.status == "completed"
+            events = await told(session)
+            (warning,) = [e for e in events if e.event == "circuit_breaker:warning"]
+            assert (warning.node_id, warning.address) == ("Writer", "Writer[4]/Writer")
             assert warning.data["reason"] == "LOOP_DETECTED"
+            assert warning.data["entropy"] < warning.data["min_entropy"] == 0.1
+            assert warning.data["message"] == (
+                "the last 3 outputs of 'Writer' said hardly anything new "
+                f"(novelty {warning.data['entropy']:.2f}, less than 0.1)"
+            )
 
     limited(main())
 
 
-def test_a_warning_alone_locks_nothing() -> None:
-    played = play(talking([SAME, SAME, SAME, *FRESH]))
+def long_text(changed: int) -> str:
+    """A hundred sentences, of which one has another word."""
+    return " ".join(
+        f"Sentence number {n} is about the {'moon' if n == changed else 'sun'}." for n in range(100)
+    )
+
+
+def test_a_node_with_its_breaker_off_is_neither_warned_of_nor_locked() -> None:
+    graph = talking([SAME], rounds=20)
+    graph.document["graph"]["nodes"][0]["breaker"] = "off"
+    played = play(Graph.from_document(graph.document))
     assert played.result.status == "completed"
-    assert len(played.of("circuit_breaker:warning")) == 1
+    assert played.of("circuit_breaker:warning") == []
+
+
+def test_how_often_is_too_often_can_be_set() -> None:
+    async def main() -> None:
+        async with Engine(db=None) as engine:
+            _, result = await started(engine, talking([SAME], 20, {"repeats": 7}))
+            assert (result.reason, result.usage.model_calls) == ("LOOP_DETECTED", 7)
+
+    limited(main())
+
+
+def test_the_round_is_finished_before_it_locks_and_the_next_does_not_begin() -> None:
+    """A loop that ends in the very round is none that goes on."""
+    graph = Graph("fixing", end=["done"])
+    graph.add("fixer", "agent", {"provider": "scripted", "answers": [SAME]})
+    graph.add("tests", "literal", {"content": "1 test failed"})
+    graph.add("done", "passthrough")
+    graph.edge("fixer", "tests")
+    graph.edge("tests", "fixer")
+    graph.edge("tests", "done", when=False)
+    graph.loop("fixer", max_rounds=20)
+
+    async def main() -> None:
+        async with Engine(db=None) as engine:
+            session, result = await started(engine, graph)
+            assert (result.reason, result.usage.model_calls) == ("LOOP_DETECTED", 4)
+            assert [s.address for s in session.steps()][-2:] == ["fixer[4]/tests", "fixer[5]/fixer"]
+
+    limited(main())
+
+
+@pytest.mark.parametrize("length", range(1, 9))
+def test_a_process_that_dies_anywhere_leaves_the_lock_to_the_next(length: int) -> None:
+    graph = talking([SAME, FRESH[0]] * 10, rounds=20)
+
+    async def main() -> None:
+        async with Engine(db=None) as engine:
+            session, result = await started(engine, graph)
+            assert (result.reason, result.usage.model_calls) == ("LOOP_DETECTED", 6)
+            assert [type(t) for t in session.journal()[8:]] == [ticks.Locked]
+            store = cut(session, length)
+        async with Engine(db=store) as engine:
+            again = await engine.resume(session.id)
+            result = await again.settled()
+            assert (result.reason, result.usage.model_calls) == ("LOOP_DETECTED", 6)
+            assert len(tick_of(again, ticks.Locked)) == 1
+
+    limited(main())
 
 
 def test_what_no_model_wrote_does_not_count() -> None:
@@ -251,7 +313,7 @@ def test_a_new_entry_of_a_loop_begins_with_a_clean_record() -> None:
     assert play(graph).result.status == "completed"
 
 
-def test_an_inner_loop_that_says_the_same_at_every_entry_is_found() -> None:
+def test_an_inner_loop_begins_with_a_clean_record_at_every_entry() -> None:
     graph = Graph("nested")
     graph.node(id="outer")(lambda inp: f"outer {inp.round}")
     graph.add("inner", "agent", {"provider": "scripted", "answers": [SAME]})
@@ -263,16 +325,8 @@ def test_an_inner_loop_that_says_the_same_at_every_entry_is_found() -> None:
     graph.edge("gate", "outer")
     graph.edge("gate", "done", when=False)
     graph.loop("outer", max_rounds=10)
-    graph.loop("inner", max_rounds=2)
-
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session, result = await started(engine, graph)
-            assert result.reason == "LOOP_DETECTED"
-            (lock,) = tick_of(session, ticks.Locked)
-            assert lock.figures["address"] == "outer[2]/inner[2]/inner"
-
-    limited(main())
+    graph.loop("inner", max_rounds=3)
+    assert play(graph).result.status == "completed"
 
 
 # Tokens
@@ -513,6 +567,32 @@ def test_a_loop_of_plain_functions_that_runs_too_long_trips_the_breaker() -> Non
         async with Engine(db=None) as engine:
             _, result = await started(engine, with_breaker(graph, {"timeout": "100ms"}))
             assert (result.status, result.reason) == ("suspended_locked", "TIMEOUT")
+
+    limited(main())
+
+
+def test_a_plain_function_past_the_time_locks_when_it_returns(clock: Clock) -> None:
+    ran: list[str] = []
+
+    def slow(inp: Context) -> str:
+        ran.append(inp.node_id)
+        clock.time += 1
+        return "slow"
+
+    graph = Graph("slow")
+    for id in ("a", "b", "c"):
+        graph.node(id=id)(slow)
+    graph.edge("a", "b")
+    graph.edge("b", "c")
+
+    async def main() -> None:
+        async with Engine(db=None) as engine:
+            session, result = await started(engine, with_breaker(graph, {"timeout": "500ms"}))
+            assert (result.status, result.reason) == ("suspended_locked", "TIMEOUT")
+            assert ran == ["a"]
+            await session.unlock("go on")
+            assert (await session.settled()).status == "suspended_locked"
+            assert ran == ["a", "b"]
 
     limited(main())
 

@@ -110,7 +110,7 @@ def test_no_rule_that_holds_is_an_error_that_retrying_does_not_mend() -> None:
         ({"answers": [{"delay": "soon"}]}, "must be a duration"),
         ({"answers": [{"delay": -1}]}, "0 or more"),
         ({"answers": [{"content": "ab", "chunks": ["a"]}]}, "do not add up"),
-        ({"answers": [{"error": "x", "usage": {}}]}, "reports no usage"),
+        ({"answers": [{"finish_reason": 7}]}, "valid string"),
         ({"rules": [{"when": "roud == 1", "answer": "a"}]}, "did you mean 'round'?"),
     ],
 )

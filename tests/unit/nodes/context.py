@@ -9,6 +9,7 @@ from typing import Any
 
 from rondel.engine.message import Message, merged_data
 from rondel.engine.protocols import Usage
+from rondel.engine.recall import Recalled
 
 
 @dataclass
@@ -36,6 +37,8 @@ class FakeContext:
     told: list[tuple[str, str]] = field(default_factory=list)
     session_id: str = "session"
     inputs: dict[str, Any] = field(default_factory=dict)
+    time_left: float | None = None
+    recalled: Recalled = field(default_factory=Recalled)
 
     @property
     def messages(self) -> Sequence[Message]:

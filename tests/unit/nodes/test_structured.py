@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rondel.engine.protocols import Emit
-from rondel.errors import ModelError
+from rondel.errors import ModelError, StepFailed
 from rondel.models.model import Answer, ProviderConfig, Request
 from rondel.nodes.structured import AnswerSchema, Misfit, checked_schema
 from tests.unit.nodes.durable import DurableContext, durable, run_node, scripted
@@ -219,3 +220,63 @@ def test_the_failure_may_be_retried() -> None:
     with pytest.raises(ModelError) as raised:
         outcome(durable("t"), "one")
     assert raised.value.retryable
+
+
+# Patterns and large answers
+
+
+def patterned(**keywords: Any) -> AnswerSchema:
+    schema: dict[str, Any] = {"type": "object", **keywords}
+    return AnswerSchema(checked_schema(schema))
+
+
+@pytest.mark.parametrize(
+    "keywords",
+    [
+        {"properties": {"x": {"pattern": "(a|aa)+$"}}},
+        {"patternProperties": {"(a|aa)+$": {"type": "string"}}},
+        {"patternProperties": {"(a|aa)+$": True}, "additionalProperties": False},
+        {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "properties": {"in": {"$ref": "#"}, "x": {"pattern": "(a|aa)+$"}},
+        },
+    ],
+)
+def test_a_slow_pattern_of_a_schema_is_an_error_in_time(keywords: dict[str, Any]) -> None:
+    slow = "a" * 60 + "!"
+    said = {"in": {"x": slow}, slow: "y", "x": slow}
+    started = time.process_time()
+    with pytest.raises(StepFailed, match="took longer than 100 ms"):
+        patterned(**keywords).read(Answer("", said))
+    assert time.process_time() - started < 2
+
+
+def test_patterns_of_a_schema_are_kept() -> None:
+    schema = patterned(
+        properties={"x": {"pattern": "^中+$"}},
+        patternProperties={"^n_": {"type": "integer"}},
+        additionalProperties=False,
+    )
+    assert schema.read(Answer("", {"x": "中中", "n_a": 1})) == {"x": "中中", "n_a": 1}
+    for wrong in ({"x": "中a"}, {"n_a": "1"}, {"other": 1}):
+        assert isinstance(schema.read(Answer("", wrong)), Misfit)
+    with pytest.raises(ValueError, match="unevaluatedProperties"):
+        patterned(patternProperties={"a": True}, unevaluatedProperties=False)
+
+
+def test_a_large_answer_is_checked_beside_the_event_loop() -> None:
+    schema = patterned(properties={"x": {"items": {"anyOf": [{"type": "string"}, {"minimum": 0}]}}})
+    answer = Answer("", {"x": list(range(40_000))})
+
+    async def main() -> float:
+        longest, last = 0.0, time.perf_counter()
+        reading = asyncio.ensure_future(schema.read_beside(answer))
+        while not reading.done():
+            await asyncio.sleep(0)
+            longest, last = max(longest, time.perf_counter() - last), time.perf_counter()
+        assert await reading == answer.data
+        return longest
+
+    started = time.perf_counter()
+    longest = asyncio.run(main())
+    assert longest < (time.perf_counter() - started) / 2

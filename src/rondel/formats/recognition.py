@@ -1,0 +1,46 @@
+"""Telling whose format a file is in that is none of this system's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rondel.graph.positions import MAX_BYTES, parse
+
+TITLES = {"chatdev": "ChatDev", "council": "Council"}
+CHATDEV_GRAPH = ("organization", "log_level", "initial_instruction", "is_majority_voting")
+CHATDEV_NODE = ("log_output", "input", "output")
+CHATDEV_CONFIG = ("tooling", "thinking", "memories", "skills")
+
+
+def recognised(file: str) -> str | None:
+    """The name of the format that a file is in, if it has marks that no graph of Rondel has."""
+    try:
+        with Path(file).open("rb") as stream:
+            data = parse(stream.read(MAX_BYTES + 1), file).data
+    except OSError:
+        return None
+    if not isinstance(data, dict):
+        return None
+    if "start_node_id" in data and isinstance(data.get("nodes"), dict):
+        return "council"
+    graph = data.get("graph")
+    if isinstance(graph, dict) and "dialect" not in graph and _is_chatdev(graph):
+        return "chatdev"
+    return None
+
+
+def _is_chatdev(graph: dict[str, Any]) -> bool:
+    nodes, edges = _mappings(graph.get("nodes")), _mappings(graph.get("edges"))
+    configs = [node["config"] for node in nodes if isinstance(node.get("config"), dict)]
+    return (
+        any(key in graph for key in CHATDEV_GRAPH)
+        or isinstance(graph.get("memory"), list)
+        or any(key in node for node in nodes for key in CHATDEV_NODE)
+        or any(key in config for config in configs for key in CHATDEV_CONFIG)
+        or any(isinstance(edge.get("condition"), str) for edge in edges)
+    )
+
+
+def _mappings(value: Any) -> list[dict[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

@@ -1,0 +1,45 @@
+"""What a node is shown besides its messages: the session's task, and what it said before."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Protocol, runtime_checkable
+
+import msgspec
+
+from rondel.graph.promises import keeps_to
+from rondel.graph.spec import Dialect, NodeSpec
+
+ALL: Final = -1
+"""As many of its outputs as there are."""
+
+
+class Recall(msgspec.Struct, frozen=True):
+    """Whether a node is shown the task, and how many of its own newest outputs."""
+
+    task: bool = False
+    own: int = 0
+    """Of the entry of the innermost loop around the node; 0 none, -1 all."""
+
+
+NOTHING = Recall()
+BY_DEFAULT = Recall(task=True, own=1)
+
+
+@runtime_checkable
+class Recalling(Protocol):
+    """A config, or a processor, whose node is shown more than its messages."""
+
+    def recalls(self) -> Recall | None:
+        """What it asks for; None: what is usual in the graph's dialect."""
+        ...
+
+
+def recall_of(spec: NodeSpec, dialect: Dialect) -> Recall:
+    """What a node is shown; one whose type does not ask is shown nothing."""
+    told: Any = spec.config if spec.processor is None else spec.processor
+    if not keeps_to(told, Recalling):
+        return NOTHING
+    asked: Recall | None = told.recalls()
+    if asked is not None:
+        return asked
+    return BY_DEFAULT if dialect.recalls else NOTHING

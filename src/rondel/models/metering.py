@@ -1,0 +1,76 @@
+"""What a call took: what its provider reports where that can be, else counted here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from rondel.engine.protocols import Usage
+from rondel.models.model import Answer, Request
+from rondel.models.tokens import count_input, count_tokens
+
+MOST_TOKENS = 20_000_000
+"""More than any model takes in or gives out in one call."""
+
+Price = Callable[[int, int], float]
+"""The price of so many tokens in and out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """The tokens of one call, and whether somebody reported them."""
+
+    input_tokens: int
+    output_tokens: int
+    estimated: bool
+
+
+def counted(reported_in: Any, reported_out: Any, request: Request, said: str) -> Count:
+    """What was reported, each figure that cannot be replaced by what the tokenizer counts.
+
+    Nothing in is never true, and nothing out only if nothing was said.
+    """
+    taken, given = plausible(reported_in), plausible(reported_out)
+    is_sure_in = taken is not None and taken > 0
+    is_sure_out = given is not None and (given > 0 or not said)
+    return Count(
+        taken if is_sure_in and taken is not None else count_input(request),
+        given if is_sure_out and given is not None else count_tokens(said),
+        not (is_sure_in and is_sure_out),
+    )
+
+
+def checked(answer: Answer, request: Request) -> Usage:
+    """The usage of an answer from any provider, fit to be added up and written down."""
+    usage = answer.usage
+    figures = usage.input_tokens, usage.output_tokens
+    if all(plausible(figure) is not None for figure in figures) and _is_price(usage.usd):
+        return usage
+    taken, given = (plausible(figure) for figure in figures)
+    return msgspec.structs.replace(
+        usage,
+        input_tokens=count_input(request) if taken is None else taken,
+        output_tokens=count_tokens(said_in(answer)) if given is None else given,
+        usd=usage.usd if _is_price(usage.usd) else 0.0,
+        estimated=True,
+    )
+
+
+def said_in(answer: Answer) -> str:
+    """All that an answer says, its calls too."""
+    called = (f"{call.name} {call.malformed or call.arguments}" for call in answer.calls)
+    return "\n".join(filter(None, (answer.content, *called)))
+
+
+def plausible(figure: Any) -> int | None:
+    """A number of tokens, if it can be one."""
+    if isinstance(figure, bool) or not isinstance(figure, int):
+        return None
+    return figure if 0 <= figure <= MOST_TOKENS else None
+
+
+def _is_price(usd: Any) -> bool:
+    return isinstance(usd, int | float) and 0 <= usd < float("inf")

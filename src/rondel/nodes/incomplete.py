@@ -1,0 +1,52 @@
+"""Answers that are not whole: cut off, filtered or empty; they are told, and never handed on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rondel.engine.protocols import Context
+from rondel.errors import ModelError
+from rondel.models.model import FILTERED, Answer, Request
+
+EVENT = "model_incomplete"
+
+LENGTH = "length"
+
+
+async def tell(ctx: Context, request: Request, answer: Answer, place: int) -> None:
+    """Tell it as a durable event; `place` counts the calls that this answer took."""
+
+    async def face() -> dict[str, Any]:
+        return {
+            "finish_reason": answer.finish_reason or "stop",
+            "model": answer.usage.model,
+            "chars": len(answer.content),
+        }
+
+    own = request.idempotency_key.removeprefix(ctx.idempotency_key).lstrip(":")
+    name = f"incomplete {request.index + 1} try {ctx.attempt}.{place}"
+    await ctx.substep(f"{own} {name}" if own else name, face, EVENT)
+
+
+def cut_off(answer: Answer, who: str) -> ModelError:
+    """What a step fails with whose model stopped before it was done."""
+    reason, chars = answer.finish_reason, len(answer.content)
+    told = f" ({answer.refusal})" if answer.refusal else ""
+    if reason.lower() == LENGTH and answer.is_empty:
+        text = f"{who} used up its tokens before it said anything; raise params.max_tokens"
+        return ModelError(text, retryable=False)
+    if reason.lower() in FILTERED and answer.is_empty:
+        text = f"{who} declined to answer{told}; change the input or the role"
+        return ModelError(text, retryable=False)
+    remedy = "raise params.max_tokens" if reason.lower() == LENGTH else "change the input"
+    text = (
+        f"{who} was cut off after {chars:,} characters by {reason!r}{told}; {remedy}, or take such "
+        "answers with accept_incomplete: true"
+    )
+    lasts = reason.lower() == LENGTH or reason.lower() in FILTERED
+    return ModelError(text, retryable=not lasts)
+
+
+def silent(who: str, times: int) -> ModelError:
+    """What a step fails with whose model says nothing."""
+    return ModelError(f"{who} answered nothing, {times} times in a row; change the input or role")

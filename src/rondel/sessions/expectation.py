@@ -1,0 +1,139 @@
+"""How many tokens a session will take, as far as that is known when it starts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from math import ceil
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+from rondel.certificate import certify
+from rondel.certificate.promised import promise_of
+from rondel.engine import ticks
+from rondel.graph.plan import Plan
+from rondel.journal.store import SessionRow, Store
+from rondel.sessions.graph import Graph
+
+PAST, ENOUGH = 20, 5
+"""The newest past sessions that count, and how many there must be."""
+
+READ = 20_000
+"""Ticks of past sessions that are read at most: no start waits for a long past."""
+
+PERCENTILE = 0.95
+
+FRESH, STALE = 1.0, 60.0
+"""Seconds for which a look at the past holds after a session has ended here, and otherwise."""
+
+OVER = ("completed", "bounded")
+
+
+class Expected(NamedTuple):
+    """A number of tokens, and where it comes from."""
+
+    tokens: int | None = None
+    source: str = ""
+
+
+UNKNOWN = Expected()
+
+
+class _Known:
+    """What is known of one graph."""
+
+    __slots__ = ("certified", "ended", "expected", "looked", "plan", "spent")
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.certified = UNKNOWN
+        self.expected = UNKNOWN
+        self.looked = 0.0
+        self.ended = True
+        """Whether a session of it has ended here since the last look."""
+        self.spent: dict[str, int] = {}
+        """By past session, the tokens it took."""
+
+
+class Expectation:
+    """What sessions of graphs are expected to take: what past ones did, else what is proven."""
+
+    def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
+        self._store = store
+        self._clock = clock
+        self._graphs: WeakKeyDictionary[Graph, _Known | None] = WeakKeyDictionary()
+        self.minds_the_past = True
+
+    def of(self, graph: Graph, plan: Plan) -> Expected:
+        """What the next session of the graph will take; nothing is known of those without models
+        or without a breaker that wants to know."""
+        known = self._graphs.get(graph)
+        if known is None or known.plan is not plan:
+            if graph in self._graphs and known is None:
+                return UNKNOWN
+            known = self._graphs[graph] = _first_look(plan)
+            if known is None:
+                return UNKNOWN
+        if self.minds_the_past and self._is_due(known):
+            self._look(graph, known)
+        return known.expected if known.expected.tokens else known.certified
+
+    def ended(self, graph: Graph) -> None:
+        """A session of the graph has ended here."""
+        known = self._graphs.get(graph)
+        if known is not None:
+            known.ended = True
+
+    def _is_due(self, known: _Known) -> bool:
+        if known.ended and len(known.spent) < ENOUGH:
+            return True
+        return self._clock() - known.looked > (FRESH if known.ended else STALE)
+
+    def _look(self, graph: Graph, known: _Known) -> None:
+        """Read what the newest past sessions took, each once."""
+        known.looked, known.ended = self._clock(), False
+        before, known.spent, left = known.spent, {}, READ
+        for row in self._past(graph):
+            if row.id not in before:
+                left -= row.length
+                if left < 0:
+                    break
+                before[row.id] = self._spent(row.id)
+            known.spent[row.id] = before[row.id]
+        known.expected = UNKNOWN
+        if len(known.spent) >= ENOUGH:
+            ordered = sorted(known.spent.values())
+            tokens = ordered[ceil(PERCENTILE * len(ordered)) - 1]
+            known.expected = Expected(tokens, f"from {len(ordered)} past sessions")
+
+    def _past(self, graph: Graph) -> list[SessionRow]:
+        rows = [
+            row
+            for status in OVER
+            for row in self._store.sessions(status, graph.id, limit=PAST).rows
+            if row.parent is None and graph.has_structure_of(row.document)
+        ]
+        return sorted(rows, key=lambda row: row.created_at, reverse=True)[:PAST]
+
+    def _spent(self, session: str) -> int:
+        return sum(
+            usage.tokens
+            for batch in self._store.scan(session, 0)
+            for tick in batch
+            if isinstance(tick, ticks.Spending)
+            for usage in tick.usage
+        )
+
+
+def _first_look(plan: Plan) -> _Known | None:
+    """What is proven of a graph; None if nobody needs to know."""
+    breaker = plan.spec.breaker
+    if breaker is None or breaker.estimated_tokens is not None:
+        return None
+    if all(promise_of(node.spec).calls.most == 0 for node in plan.nodes):
+        return None
+    known = _Known(plan)
+    tokens = certify(plan).cost.tokens
+    if tokens is not None:
+        known.certified = Expected(tokens, "from the certificate")
+    return known
