@@ -155,3 +155,10 @@ def test_help_and_version_say_what_they_should(call: Callable[..., Ran]) -> None
     helped = call("run", "--help")
     assert helped.code == 0
     assert "--answer" in helped.out
+
+
+def test_the_package_is_the_command_too() -> None:
+    command = [sys.executable, "-m", "rondel", "--version"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert version("rondel") in ran.stdout

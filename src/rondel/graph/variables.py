@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from io import StringIO
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -16,8 +17,6 @@ from rondel.graph.positions import MAX_BYTES, MAX_DEPTH
 NAME_PATTERN = r"[A-Za-z_][A-Za-z0-9_]*"
 NAME = re.compile(NAME_PATTERN)
 REFERENCE = re.compile(r"\$\$\{|\$\{([^{}\n]*)(\}?)")
-DOTENV_LINE = re.compile(rf"\s*(?:export\s+)?({NAME_PATTERN})\s*=\s*(.*?)\s*", re.ASCII)
-ESCAPES = {"\\n": "\n", "\\t": "\t", '\\"': '"', "\\\\": "\\"}
 ADDRESS = re.compile(r"(?:^|_)(?:url|uri|endpoint|base|host)$", re.IGNORECASE)
 MAX_CHAIN = 100
 REPLACEABLE = (str, dict, list)
@@ -77,20 +76,10 @@ def fill(
 
 def read_dotenv(text: str) -> dict[str, str]:
     """The names and values of a `.env` file; lines that are no assignment do not count."""
-    values: dict[str, str] = {}
-    for line in text.splitlines():
-        found = DOTENV_LINE.fullmatch(line)
-        if found:
-            values[found[1]] = _dotenv_value(found[2])
-    return values
+    from dotenv.parser import parse_stream  # few graphs have a .env beside them
 
-
-def _dotenv_value(text: str) -> str:
-    if quoted := re.fullmatch(r"'([^']*)'(?:\s+#.*)?", text):
-        return quoted[1]
-    if quoted := re.fullmatch(r'"((?:[^"\\]|\\.)*)"(?:\s+#.*)?', text):
-        return re.sub(r"\\.", lambda found: ESCAPES.get(found[0], found[0]), quoted[1])
-    return re.sub(r"(?:^|\s+)#.*", "", text)
+    lines = parse_stream(StringIO(text))
+    return {line.key: line.value or "" for line in lines if line.key and not line.error}
 
 
 class _Filler:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import secrets
 import socket
-from pathlib import Path
+
+import psutil
 
 _PARTS = 4
 
@@ -21,14 +22,7 @@ def is_gone(owner: str) -> bool:
     parts = owner.rsplit(":", _PARTS - 1)
     if len(parts) != _PARTS or parts[0] != socket.gethostname() or not parts[1].isdigit():
         return False
-    pid = int(parts[1])
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        return False
-    return parts[2] != _began(pid) or _is_dead(pid)
+    return parts[2] != _began(int(parts[1]))
 
 
 def process_of(owner: str) -> str:
@@ -41,18 +35,10 @@ def process_of(owner: str) -> str:
 
 
 def _began(pid: int) -> str:
-    """When a process began, in ticks since boot; empty where the system does not tell."""
-    fields = _stat(pid)
-    return fields[19] if fields else ""
-
-
-def _is_dead(pid: int) -> bool:
-    """Whether a process has ended already, and only its parent has not noticed."""
-    return _stat(pid)[:1] in (["Z"], ["X"])
-
-
-def _stat(pid: int) -> list[str]:
+    """When a living process began, in seconds since the epoch; empty if it has ended."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return []
+        process = psutil.Process(pid)
+        is_dead = process.status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
+        return "" if is_dead else f"{process.create_time():.2f}"
+    except psutil.NoSuchProcess:
+        return ""

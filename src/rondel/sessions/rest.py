@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cachetools import LRUCache
+
 from rondel.engine.core import Core
 from rondel.sessions.records import QuestionRecord, Result, questions_of, result_of
 
@@ -29,7 +31,7 @@ class Glances:
     """How the sessions looked that somebody asked about last: a session keeps none of it."""
 
     def __init__(self) -> None:
-        self._seen: dict[str, Rest] = {}
+        self._seen: LRUCache[str, Rest] = LRUCache(GLANCES)
 
     def recall(self, id: str, length: int) -> Rest | None:
         """The session after so many ticks, if it was seen then."""
@@ -37,8 +39,5 @@ class Glances:
         return seen if seen is not None and seen.length == length else None
 
     def keep(self, id: str, rest: Rest) -> None:
-        """Remember it for the next who asks; the one kept longest is forgotten for it."""
-        self._seen.pop(id, None)
-        if len(self._seen) >= GLANCES:
-            del self._seen[next(iter(self._seen))]
+        """Remember it for the next who asks; the one not asked for longest is forgotten."""
         self._seen[id] = rest

@@ -6,6 +6,8 @@ import os
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from cachetools import LRUCache
+
 from rondel.engine.registry import Registry
 from rondel.graph.plan import Plan
 from rondel.graph.secrets import Values
@@ -37,8 +39,8 @@ class Shelf:
         self._handed_over: dict[str, Graph] = {}
         """Graphs of which the store does not keep all, by session."""
         self._secrets: dict[str, Mapping[str, Values]] = {}
-        self._graphs: dict[str, _Copy] = {}
-        self._outlines: dict[str, _Copy] = {}
+        self._graphs: LRUCache[str, _Copy] = LRUCache(COPIES)
+        self._outlines: LRUCache[str, _Copy] = LRUCache(COPIES)
 
     def keep(self, id: str, graph: Graph) -> None:
         """Remember what the store does not keep of a session's graph."""
@@ -69,7 +71,7 @@ class Shelf:
         if found is None:
             stored = self._stored(row)
             found = Graph.from_stored(stored, registry=self._registry)
-            _keep(self._graphs, row, _Copy(stored, found, found.plan()))
+            self._graphs[row.graph_id] = _Copy(stored, found, found.plan())
         return found
 
     def outline(self, row: SessionRow) -> Graph:
@@ -78,20 +80,13 @@ class Shelf:
         found = self._handed_over.get(row.id) or _found(self._outlines, row, stored)
         if found is None:
             found = Graph.outline(row.document, row.includes, registry=self._registry)
-            _keep(self._outlines, row, _Copy(stored, found, found.plan()))
+            self._outlines[row.graph_id] = _Copy(stored, found, found.plan())
         return found
 
     def _stored(self, row: SessionRow) -> Stored:
         return Stored(row.document, row.includes, self._secrets.get(row.id, {}))
 
 
-def _found(copies: dict[str, _Copy], row: SessionRow, stored: Stored) -> Graph | None:
+def _found(copies: LRUCache[str, _Copy], row: SessionRow, stored: Stored) -> Graph | None:
     copy = copies.get(row.graph_id)
     return copy.graph if copy is not None and copy.is_of(stored) else None
-
-
-def _keep(copies: dict[str, _Copy], row: SessionRow, copy: _Copy) -> None:
-    copies.pop(row.graph_id, None)
-    if len(copies) >= COPIES:
-        del copies[next(iter(copies))]
-    copies[row.graph_id] = copy

@@ -104,7 +104,7 @@ def test_a_document_that_contains_itself_is_a_problem() -> None:
     assert "nests deeper" in problem.message
 
 
-def test_dotenv_lines_are_read_as_shells_do() -> None:
+def test_dotenv_lines_are_read_as_python_dotenv_does() -> None:
     text = (
         "# comment\nA=1\nexport B = two words # note\nC='a # b'\n"
         'D="x\\ny" # note\nnot a line\nE=\nF=#x\nG=a#b\n'
@@ -115,6 +115,6 @@ def test_dotenv_lines_are_read_as_shells_do() -> None:
         "C": "a # b",
         "D": "x\ny",
         "E": "",
-        "F": "",
+        "F": "#x",
         "G": "a#b",
     }

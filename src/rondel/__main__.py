@@ -1,0 +1,5 @@
+"""`python -m rondel` is the command `rondel`."""
+
+from rondel.cli import main
+
+main()
