@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 import yaml
 
-from rondel.cli.new import templates
+from rondel.sessions.templates import templates
 from tests.e2e.command import ROOT, Ran
 
 Call = Callable[..., Ran]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rondel.cli.new import templates
+from rondel.sessions.templates import templates
 from tests.e2e.command import ROOT, Ran
 from tests.openai_server import OpenAIServer
 from tests.transcripts import Asked, transcript

@@ -12,14 +12,13 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path as FilePath
 from typing import Any, cast
 
-from rondel.cli.agents import configs_in_document, with_provider
 from rondel.cli.arguments import in_document, parse_path
 from rondel.errors import CallError, GraphError, Problem
 from rondel.graph.names import Names
 from rondel.graph.paths import Path, path_text
 from rondel.graph.positions import Positions, parse
 from rondel.sessions.graph import Graph
-from rondel.sessions.registry import default_registry
+from rondel.sessions.providers import check_provider, replace_in_document, replace_in_files
 
 Change = tuple[Path, Any]
 KINDS = {dict: "a mapping", list: "a list", str: "a text", bool: "true or false"}
@@ -46,7 +45,7 @@ def open_graph(
     `compat` names the system whose format the file is in; `demand_secrets` is Graph.load's.
     """
     if provider is not None:
-        _check_provider(provider)
+        check_provider(provider, "--provider: ")
     if FilePath(file).suffix == ".py":
         opened = _python_graph(file, changes, provider)
     else:
@@ -58,7 +57,7 @@ def open_graph(
                 raise
             raise GraphError([foreign]) from None
     if provider is not None:
-        _replace_in_files(opened.graph, provider)
+        replace_in_files(opened.graph, provider)
     return opened
 
 
@@ -144,8 +143,7 @@ def _change(document: dict[str, Any], changes: Sequence[Change], provider: str |
     for path, value in changes:
         _set(document, in_document(path, document), value)
     if provider is not None:
-        for config in configs_in_document(document.get("graph", document)):
-            _replace_provider(config, provider)
+        replace_in_document(document, provider)
 
 
 # --set
@@ -183,38 +181,6 @@ def _key(place: Any, step: str | int, path: Path) -> Any:
 
 def _has_id(item: Any) -> bool:
     return isinstance(item, dict) and isinstance(item.get("id"), str)
-
-
-# --provider
-
-
-def _check_provider(provider: str) -> None:
-    known = Names(default_registry().names("provider"), what="there are")
-    if provider not in known:
-        raise CallError(f"--provider: there is no provider {provider!r}; {known.hint(provider)}")
-
-
-def _replace_provider(config: dict[str, Any], provider: str) -> None:
-    """Another provider, without the address, the key and the options of the old one."""
-    from rondel.nodes.agent import AgentConfig
-
-    options = default_registry().config_model("provider", provider)
-    known = AgentConfig.model_fields.keys() | options.model_fields.keys()
-    if config.get("provider") != provider:
-        for key in [key for key in config if key not in known or key in ("base_url", "api_key")]:
-            del config[key]
-    config["provider"] = provider
-
-
-def _replace_in_files(graph: Graph, provider: str) -> None:
-    """The same for agents of graph files that the graph names: in its plan, and in the copies of
-    these files that a session keeps.
-    """
-    for document in graph.includes.values():
-        for config in configs_in_document(document.get("graph", document)):
-            _replace_provider(config, provider)
-    for node in graph.plan().nodes:
-        node.spec = with_provider(node.spec, provider)
 
 
 # Python

@@ -10,10 +10,10 @@ from typing import Annotated, BinaryIO
 
 import typer
 
-from rondel.cli.archive import write_session
 from rondel.cli.database import find, open_existing
 from rondel.cli.options import Db, Debug, Id
 from rondel.errors import CallError
+from rondel.sessions.archive import write_session
 from rondel.sessions.engine import Engine
 from rondel.sessions.session import Session
 

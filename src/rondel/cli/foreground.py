@@ -7,18 +7,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 
-from rondel.cli.agents import PLACES, configs_of
+from rondel.certificate.faces import label_width, loops_of
 from rondel.cli.arguments import Answers
 from rondel.cli.conversation import Conversation, Past
 from rondel.cli.database import Ways, is_python, ways
 from rondel.cli.documents import open_graph
 from rondel.cli.failures import FAILED, complain
 from rondel.cli.keyboard import Keyboard
-from rondel.cli.loops import label_width, loops_of
 from rondel.cli.views import JsonView, TerminalView, View
 from rondel.errors import CallError, GraphError, JournalError, SessionBusy
 from rondel.graph.spec import NodeSpec
 from rondel.journal.memory import MemoryStore
+from rondel.sessions.agents import PLACES, configs_of
 from rondel.sessions.engine import Engine
 from rondel.sessions.graph import Graph
 from rondel.sessions.records import Result

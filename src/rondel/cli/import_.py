@@ -11,7 +11,6 @@ from typing import Annotated
 
 import typer
 
-from rondel.cli.archive import Archived, read_session, with_id
 from rondel.cli.database import MEMORY, open_new
 from rondel.cli.options import Db, Debug
 from rondel.cli.translations import STDOUT, export_graph, import_graph
@@ -19,6 +18,7 @@ from rondel.errors import CallError
 from rondel.journal.attachments import HELD
 from rondel.journal.memory import MemoryStore
 from rondel.journal.store import Durable, Store
+from rondel.sessions.archive import Archived, read_session, with_id
 
 
 def import_(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +11,7 @@ import typer
 
 from rondel.errors import CallError
 from rondel.graph.names import Names
+from rondel.sessions.templates import summary_of, templates
 
 STDOUT = "-"
 
@@ -44,26 +44,11 @@ def new(
     return 0
 
 
-def templates() -> dict[str, Traversable]:
-    """The templates by name."""
-    folder = files("rondel.cli") / "templates"
-    found = sorted(folder.iterdir(), key=lambda file: file.name)
-    return {file.name.removesuffix(".yaml"): file for file in found if file.name.endswith(".yaml")}
-
-
 def _list(known: dict[str, Traversable]) -> None:
     width = max(map(len, known))
     for name, file in known.items():
-        print(f"{name:{width}}  {_summary(file.read_text('utf-8'))}")
+        print(f"{name:{width}}  {summary_of(file.read_text('utf-8'))}")
     print("\nwrite one to a file: rondel new TEMPLATE [-o FILE]")
-
-
-def _summary(text: str) -> str:
-    """The comment that a template begins with, up to its first full stop or colon."""
-    comment = " ".join(
-        line.removeprefix("#").strip() for line in text.partition("\nversion")[0].splitlines()
-    )
-    return comment.split(":")[0].split(";")[0].rstrip(".")
 
 
 def _write(file: Path, text: str, force: bool) -> None:

@@ -6,9 +6,8 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import msgspec
 import typer
 
 from rondel.cli.arguments import merged, parse_change, parse_inputs, parse_object
@@ -18,7 +17,8 @@ from rondel.cli.screen import below
 from rondel.cli.tables import print_table
 from rondel.cli.views import json_line, money
 from rondel.errors import CallError
-from rondel.forecast.figures import Figures, figures_of, histogram
+from rondel.forecast.faces import edge_face, face_of
+from rondel.forecast.figures import Figures, figures_of
 from rondel.forecast.plot import svg_of
 from rondel.forecast.simulation import Missed, Simulation
 from rondel.forecast.simulation import simulate as simulated
@@ -87,49 +87,6 @@ class Progress:
         print(line, end=end, file=below(sys.stderr), flush=True)
 
 
-def face_of(found: Simulation) -> dict[str, Any]:
-    """A simulation as JSON."""
-    taken = found.taken()
-    edges = found.plan.edges
-    return {
-        "graph": found.plan.spec.id,
-        "runs": len(found.runs),
-        "seed": found.seed,
-        "statuses": dict(found.statuses),
-        "loops": [_loop_face(found, head) for head in found.heads],
-        "model_calls": _figures([run.calls for run in found.runs]),
-        "tokens": _figures([run.tokens for run in found.runs]),
-        "usd": _figures([run.usd for run in found.runs]),
-        "edges": [{**_edge_face(found, edge.index), "taken": taken[edge.index]} for edge in edges],
-        "never_taken": [
-            {**_edge_face(found, missed.edge.index), "reached_by": missed.reached_by}
-            for missed in found.missed
-        ],
-    }
-
-
-def _loop_face(found: Simulation, head: str) -> dict[str, Any]:
-    rounds = found.rounds(head)
-    return {
-        "head": head,
-        "entries": len(rounds),
-        "rounds": {**_figures(rounds), "histogram": histogram(rounds)},
-        "exit_reasons": dict(found.reasons(head).most_common()),
-    }
-
-
-def _edge_face(found: Simulation, index: int) -> dict[str, Any]:
-    edge = found.plan.edges[index]
-    source, target = found.plan.nodes[edge.source].id, found.plan.nodes[edge.target].id
-    spec = edge.spec
-    return {"from": source, "to": target, "label": spec.label, "condition": spec.condition.type}
-
-
-def _figures(values: list[Any]) -> dict[str, Any]:
-    figures: dict[str, Any] = msgspec.to_builtins(figures_of(values))
-    return figures
-
-
 # For people
 
 
@@ -174,7 +131,7 @@ def _plain(figures: Figures) -> str:
 
 
 def _missed_text(found: Simulation, missed: Missed) -> str:
-    face = _edge_face(found, missed.edge.index)
+    face = edge_face(found, missed.edge.index)
     label = f" ({face['label']})" if face["label"] else ""
     text = f"{face['from']} -> {face['to']}{label}, condition {face['condition']}"
     if missed.reached_by is None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from rondel import Graph
-from rondel.cli.agents import configs_in_document, configs_of
 from rondel.cli.documents import open_graph
+from rondel.sessions.agents import configs_in_document, configs_of
 
 SCRIPTED = {"provider": "scripted", "answers": ["x"]}
 NODES = [

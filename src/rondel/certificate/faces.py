@@ -1,4 +1,4 @@
-"""The loops of a compiled graph, as `rondel check` tells them."""
+"""The loops of a compiled graph, as a check tells them."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rondel import Graph
-from rondel.cli.loops import label_width, loops_of
+from rondel.certificate.faces import label_width, loops_of
 
 INNER = """
 graph:

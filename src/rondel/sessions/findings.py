@@ -1,0 +1,69 @@
+"""What a check of a graph finds: what is wrong, what is odd, and what its loops can take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from rondel.certificate import DEFAULT, Certificate, lints_of
+from rondel.certificate.faces import LoopFace, WorstCase, faces_of, worst_case
+from rondel.errors import Problem
+from rondel.sessions.graph import Graph
+
+
+class Findings(msgspec.Struct):
+    """What a check has found; the worst case is null where the graph is wrong."""
+
+    valid: bool
+    errors: list[dict[str, Any]]
+    warnings: list[dict[str, Any]]
+    loops: list[LoopFace] = []
+    worst_case: WorstCase | None = None
+    unbounded: list[str] = []
+    """Why figures of the worst case are null."""
+
+
+def findings_of(
+    errors: Sequence[Problem],
+    warnings: Sequence[Problem] = (),
+    certificate: Certificate | None = None,
+) -> Findings:
+    """Problems and certificate as programs see them."""
+    found = Findings(not errors, problem_faces(errors), problem_faces(warnings))
+    if certificate is not None:
+        found.loops = faces_of(certificate)
+        found.worst_case = worst_case(certificate.cost)
+        found.unbounded = list(certificate.unbounded)
+    return found
+
+
+def problem_faces(problems: Sequence[Problem]) -> list[dict[str, Any]]:
+    """Problems as programs see them."""
+    fields = ("file", "line", "path", "message", "hint")
+    return [{field: getattr(problem, field) for field in fields} for problem in problems]
+
+
+def lints_in(file: str, graph: Graph, certificate: Certificate) -> list[Problem]:
+    """What is odd about a graph, with the file it is in."""
+    found = lints_of(graph.plan(), certificate, graph.registry)
+    return [replace(lint.warning, file=lint.warning.file or file) for lint in found]
+
+
+def unbounded_loops(file: str, certificate: Certificate) -> list[Problem]:
+    """The loops that nothing but the default cap bounds."""
+    faces = faces_of(certificate)
+    return [_unbounded_loop(file, loop) for loop in faces if loop.source == DEFAULT]
+
+
+def _unbounded_loop(file: str, loop: LoopFace) -> Problem:
+    graph, _, head = loop.head.rpartition("/")
+    place = f"'loops' of the graph inside {graph!r}" if graph else "'loops' of the graph"
+    return Problem(
+        f"only the default cap of {loop.max_rounds} rounds bounds the loop {loop.head!r}",
+        path="graph.loops" if not graph else "",
+        hint=f"add {head}: {{max_rounds: ...}} to the {place}",
+        file=file,
+    )
