@@ -11,6 +11,7 @@ from rondel.engine.protocols import Handler, Lock, Middleware, Outcome, Processo
 from rondel.errors import RondelError, StepTimeout
 from rondel.graph.plan import PlanNode
 from rondel.graph.spec import Retry
+from rondel.graph.surrogates import whole
 
 
 def wrapped(processor: Processor, node: PlanNode, middleware: Sequence[Middleware]) -> Handler:
@@ -69,7 +70,7 @@ def _with_retries(call: Handler, retry: Retry) -> Handler:
 
 def describe(error: BaseException) -> str:
     """An error in one line: Rondel's own as they are, others with their type."""
-    text = " ".join(str(error).split())
+    text = whole(" ".join(str(error).split()))
     if isinstance(error, RondelError):
         return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -14,8 +14,10 @@ from rondel.engine.said import Said
 from rondel.engine.ticks import AnyTick
 from rondel.errors import JournalError, UnknownSession
 from rondel.journal.attachments import used_in
+from rondel.journal.compact import encode
 from rondel.journal.recollection import Recollection
 from rondel.journal.rules import check_deletable, check_fork, cursor, parse_cursor
+from rondel.journal.storable import Ticks
 from rondel.journal.store import BATCH, ENDED, Group, Lease, Letter, Page, SessionRow
 
 
@@ -59,7 +61,10 @@ class _Log:
 
 
 class MemoryStore(Recollection):
-    """Ticks in lists; nothing is copied, nothing survives."""
+    """Ticks in lists; nothing is copied, nothing survives.
+
+    What a file could not hold is refused all the same, so that a graph runs on either.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -148,7 +153,7 @@ class MemoryStore(Recollection):
 
     def writer(self, id: str) -> Callable[[AnyTick | Said], None]:
         """`append` for one session."""
-        return self._log(id).ticks.append
+        return Ticks(self._log(id).ticks, encode).append
 
     def append(
         self,
@@ -160,7 +165,7 @@ class MemoryStore(Recollection):
     ) -> None:
         """Add a tick; it is as durable as it gets at once."""
         log = self._logs.get(id) or self._log(id)
-        log.ticks.append(tick)
+        Ticks(log.ticks, encode).append(tick)
         if status is not None:
             self.set_status(id, status, reason)
         if letter is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rondel.errors import CallError, Unstorable
+from rondel.graph.surrogates import whole
 from rondel.journal.codec import decode_value, encode_value
 
 Inputs = str | dict[str, Any] | None
@@ -15,7 +16,7 @@ def as_inputs(inputs: Inputs) -> dict[str, Any]:
     if inputs is None:
         return {}
     if isinstance(inputs, str):
-        return {"task": inputs}
+        return {"task": whole(inputs)}
     if isinstance(inputs, dict):
         try:
             own: dict[str, Any] = decode_value(encode_value(inputs, "the inputs"))

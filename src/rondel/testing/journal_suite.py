@@ -21,11 +21,12 @@ import pytest
 
 from rondel.engine.message import Message
 from rondel.engine.said import Said
-from rondel.engine.ticks import AnyTick, Finished, Paused
+from rondel.engine.ticks import AnyTick, Finished, Paused, Started
 from rondel.errors import (
     CallError,
     JournalError,
     UnknownSession,
+    Unstorable,
     WrongState,
 )
 from rondel.journal.store import BATCH, Durable, SessionRow, Store
@@ -114,6 +115,19 @@ class _Sessions:
         assert [tick for batch in store.scan("a", 1) for tick in batch] == [
             short.tick for short in said[1:]
         ]
+
+    @in_loop
+    async def test_what_cannot_be_stored_is_refused_and_leaves_no_trace(self, store: Store) -> None:
+        await done(store.create(row("a")))
+        await done(store.append("a", Started(1.0, {"task": "x"})))
+        message = Message("", {"seen": {1, 2}}, source="w")
+        for append in (store.writer("a"), lambda tick: store.append("a", tick)):
+            with pytest.raises(Unstorable, match=r"step 1 .*set"):
+                append(Finished(2.0, 1, (message,)))
+        with pytest.raises(Unstorable, match=r"step 1 .*set"):
+            store.writer("a")(Said(2.0, 1, message, (), 0.0))
+        await done(store.append("a", tick(1)))
+        assert len(store.read("a", 0)) == 2
 
     @in_loop
     async def test_an_id_is_given_once_and_a_second_try_harms_nothing(self, store: Store) -> None:

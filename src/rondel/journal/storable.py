@@ -1,0 +1,89 @@
+"""What a journal can hold, seen without writing it: what is plain for sure needs no second look.
+
+It is compiled, because a session in memory asks this of every step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from math import isfinite
+from typing import Any, Final
+
+from msgspec import UNSET
+
+from rondel.engine.message import NO_DATA, Message
+from rondel.engine.said import Said
+from rondel.engine.ticks import AnyTick, Finished
+
+DEEPEST: Final = 16
+"""How deep data is looked at here; what is nested deeper is left to the encoder."""
+
+
+class Ticks:
+    """The ticks of a session in memory; `encode` raises where a file could not hold one."""
+
+    __slots__ = ("_encode", "_ticks")
+
+    def __init__(
+        self, ticks: list[AnyTick | Said], encode: Callable[[AnyTick | Said], bytes]
+    ) -> None:
+        self._ticks: list[AnyTick | Said] = ticks
+        self._encode: Callable[[AnyTick | Said], bytes] = encode
+
+    def append(self, tick: AnyTick | Said) -> None:
+        """Add a tick, or refuse it."""
+        if isinstance(tick, Said):
+            is_plain = _is_plain_message(tick.message)
+        else:
+            is_plain = isinstance(tick, Finished) and _is_plain_step(tick)
+        if not is_plain:
+            self._encode(tick)
+        self._ticks.append(tick)
+
+
+def _is_plain_step(tick: Finished) -> bool:
+    if tick.altered or tick.verdict is not None:
+        return False
+    for message in tick.messages:
+        if not _is_plain_message(message):
+            return False
+    if tick.state is not UNSET and not _is_plain((tick.state,), 0):
+        return False
+    return tick.report is None or _is_plain((tick.report,), 0)
+
+
+def _is_plain_message(message: Message) -> bool:
+    content: Any = message.content
+    data = message.data
+    if content.__class__ is not str or not content.isascii():
+        return False
+    return data is NO_DATA or _is_plain((data,), 0)
+
+
+def _is_plain(values: Iterable[Any], depth: int) -> bool:
+    """Whether all of them are plain data; False in doubt."""
+    for value in values:
+        kind = value.__class__
+        if kind is str:
+            if not value.isascii():
+                return False
+        elif kind is float:
+            if not isfinite(value):
+                return False
+        elif kind is dict or kind is list or kind is tuple:
+            if not _is_plain_inside(value, depth + 1):
+                return False
+        elif not (kind is int or kind is bool or value is None):
+            return False
+    return True
+
+
+def _is_plain_inside(value: Any, depth: int) -> bool:
+    if depth > DEEPEST:
+        return False
+    if value.__class__ is not dict:
+        return _is_plain(value, depth)
+    for key in value:
+        if key.__class__ is not str or not key.isascii():
+            return False
+    return _is_plain(value.values(), depth)
