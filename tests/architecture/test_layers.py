@@ -26,7 +26,6 @@ BUSINESS = {
     "agent",
     "passthrough",
     "literal",
-    "score",
     "human",
     "iteration",
 }

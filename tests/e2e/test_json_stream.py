@@ -48,6 +48,9 @@ def test_every_line_is_an_event_and_the_last_one_is_the_result(
         "best_round": 2,
         "bounded": False,
         "entries": 1,
+        "score": 85,
+        "target": 85,
+        "note": "",
     }
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rondel import Event
 from rondel.sessions.records import StepRecord
 from tests.property.harness import executions, play, recollections
-from tests.reference.contract_generator import contracted_graphs, seeded_case
+from tests.reference.contract_generator import contracted_graphs, in_plain_words, seeded_case
 from tests.reference.generator import Case
 from tests.reference.interpreter import Nudge, interpret
 from tests.reference.run import Run
@@ -40,6 +40,12 @@ def test_a_contract_is_kept_as_the_reference_keeps_it(case: Case, jitter: int | 
 def test_many_more_contracts_are_kept_as_the_reference_keeps_them(batch: int) -> None:
     for seed in range(batch * CASES_PER_BATCH, (batch + 1) * CASES_PER_BATCH):
         assert_seed_agrees(seed)
+
+
+@pytest.mark.parametrize("batch", range(3))
+def test_scores_in_plain_words_count_as_the_reference_counts_them(batch: int) -> None:
+    for seed in range(batch * CASES_PER_BATCH, (batch + 1) * CASES_PER_BATCH):
+        assert_agreement(in_plain_words(seeded_case(seed)), jitter=None)
 
 
 @pytest.mark.parametrize("seed", TOLD_APART)

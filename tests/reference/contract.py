@@ -53,7 +53,7 @@ def read_contract(raw: dict[str, Any]) -> Contract:
         drop=regression.get("drop"),
         on_regression=regression.get("action", "warn"),
         tokens=(raw.get("budget") or {}).get("tokens"),
-        on_limit=raw.get("on_limit", "last"),
+        on_limit=raw.get("on_limit", "best"),
         carry=_rounds_carried(raw.get("carry", "all")),
         exit=raw.get("exit", "round_end"),
     )

@@ -79,6 +79,30 @@ def contracted_case(dice: Dice) -> Case:
     return _cut_short(builder, case)
 
 
+def in_plain_words(case: Case) -> Case:
+    """The case with scores in words, and loops that hand on what they do by default."""
+    plain = replace(case, document=copy.deepcopy(case.document))
+    _speak(plain.document["graph"])
+    for _, contract in contracts_of(plain):
+        if contract.get("on_limit") in ("best", "last"):
+            del contract["on_limit"]
+    return plain
+
+
+def _speak(body: dict[str, Any]) -> None:
+    for node in body["nodes"]:
+        if node["type"] == "subgraph":
+            _speak(node["config"].get("graph") or node["config"]["config"])
+        for lines in node["config"].get("outputs", []) if node["type"] == "script" else []:
+            lines[:] = [_in_words(line) for line in lines]
+
+
+def _in_words(line: str | dict[str, Any]) -> str | dict[str, Any]:
+    if isinstance(line, str) or list(line.get("data", {})) != ["score"]:
+        return line
+    return f"{line['content']}\nScore: {line['data']['score']}"
+
+
 def interpret_case(case: Case) -> Run:
     """What the reference makes of a case, with nudges of its own."""
     return interpret(case.document, case.task, case.answers, case.decisions)

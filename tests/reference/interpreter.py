@@ -278,7 +278,14 @@ class _Session:
     # -- where a loop goes when its contract ends it --------------------------------------
 
     def _hand_on(self, frame: Frame, ending: Ending) -> bool:
-        """Do what the contract says at a limit; False if somebody says to go on."""
+        """Do what the contract says at a limit; False if somebody says to go on.
+
+        A goal that is reached is reached, whatever else ends the loop.
+        """
+        if frame.reached_goal:
+            if not frame.exit_fired:
+                self._take_way_out(frame, "goal", frame.emitted)
+            return True
         choice = frame.contract.on_limit
         if choice == "human":
             choice = self._ask(frame)
@@ -324,9 +331,8 @@ class _Session:
     def _take_way_out(self, frame: Frame, label: str, emitted: Emitted) -> None:
         """Leave a loop that its contract ended, whatever the conditions on its exit edges."""
         exits = exit_edges(frame.graph, frame.scope.nodes)
-        labelled = [edge for edge in exits if edge.label == label]
-        plain = [edge for edge in exits if edge.label not in LABELS_TAKEN_BY_CONTRACT] or exits
-        for edge in labelled or (plain if len(plain) == 1 else []):
+        ways = _ways_out(exits, label) or _ways_out(exits, "limit")
+        for edge in ways:
             path, messages = emitted.get(edge.source, ((), []))
             if messages:
                 self._send(frame, edge, list(enumerate(messages)), path)
@@ -487,6 +493,13 @@ class _Session:
             notices=self.notices,
             happened=self.happened,
         )
+
+
+def _ways_out(exits: list[Edge], label: str) -> list[Edge]:
+    """The exits with the label, else the only one that no contract label is on."""
+    labelled = [edge for edge in exits if edge.label == label]
+    plain = [edge for edge in exits if edge.label not in LABELS_TAKEN_BY_CONTRACT] or exits
+    return labelled or (plain if len(plain) == 1 else [])
 
 
 def _is_dead(frame: Frame, edge: Edge, is_last_run_of_head: bool) -> bool:

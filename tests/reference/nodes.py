@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.reference.document import Edge, Node
 from tests.reference.messages import Message
-from tests.reference.scores import number
+from tests.reference.scores import score_among
 
 
 @dataclass
@@ -19,8 +19,11 @@ class Verdict:
     has_goal: bool
     goal_met: bool
     value: float | None = None
-    """The score it read."""
     threshold: float | None = None
+    """What the reason compares with what."""
+    score: float | None = None
+    """The score it read."""
+    target: float | None = None
     """The score it waits for."""
 
 
@@ -113,7 +116,7 @@ def _decide(node: Node, inputs: list[Message], round: int) -> Outcome:
     for message in inputs:
         data |= message.data
     current = int(data.get("iteration", round)) or 1
-    verdict = _verdict(node.config, current, number(data.get("score")))
+    verdict = _verdict(node.config, current, score_among(data, inputs))
     last = inputs[-1] if inputs else Message("", node.id)
     report = {key: data[key] for key in node.config.get("passthrough_keys", []) if key in data}
     report |= {
@@ -128,10 +131,10 @@ def _decide(node: Node, inputs: list[Message], round: int) -> Outcome:
 def _verdict(config: dict[str, Any], current: int, score: float | None) -> Verdict:
     goal = config.get("exit_on_score", 0)
     goal_met = goal > 0 and score is not None and score >= goal
-    reason = ""
-    if current >= config.get("max_rounds", 3):
-        reason = "max_rounds_reached"
+    target, most = goal if goal > 0 else None, config.get("max_rounds", 3)
+    reason, value, threshold = "", None, None
+    if current >= most:
+        reason, value, threshold = "max_rounds_reached", current, most
     elif goal_met:
-        reason = "score_threshold_reached"
-    threshold = goal if goal > 0 else None
-    return Verdict(bool(reason), reason, goal > 0, goal_met, score, threshold)
+        reason, value, threshold = "score_threshold_reached", score, target
+    return Verdict(bool(reason), reason, goal > 0, goal_met, value, threshold, score, target)

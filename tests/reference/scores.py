@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tests.reference.messages import Message
@@ -32,9 +33,28 @@ def round_value(
     outputs: list[Output], path: tuple[str, ...], node_id: str | None = None
 ) -> float | None:
     """The score of the last of these outputs that has one; those of other nodes do not count."""
-    own = [output for output in outputs if node_id in (None, output.node_id)]
-    found = [score_of(output.messages[-1], path) for output in own]
-    return next((score for score in reversed(found) if score is not None), None)
+    own = [output.messages[-1] for output in outputs if node_id in (None, output.node_id)]
+    return _last(
+        [*[spoken_score(message, path) for message in own], *[score_of(m, path) for m in own]]
+    )
+
+
+def score_among(data: dict[str, Any], messages: list[Message]) -> float | None:
+    """The score that a `loop` node reads: in its data, in JSON, in plain words."""
+    path = ("score",)
+    spoken = [spoken_score(message, path) for message in messages]
+    in_json = [score_of(replace(message, data={}), path) for message in messages]
+    return _last([*spoken, *in_json, score_of(Message("", "", data=data), path)])
+
+
+def spoken_score(message: Message, path: tuple[str, ...]) -> float | None:
+    """The number on the last line `<key>: number`, as the cases write it."""
+    found = re.findall(rf"(?im)^{path[-1]}: (\d+(?:\.\d+)?)", message.content)
+    return float(found[-1]) if found else None
+
+
+def _last(scores: list[float | None]) -> float | None:
+    return next((score for score in reversed(scores) if score is not None), None)
 
 
 def round_data(outputs: list[Output]) -> dict[str, Any]:

@@ -99,9 +99,11 @@ def test_the_best_round_is_the_first_of_the_highest_value() -> None:
     assert only_loop(scored(None, 1, None, max_rounds=3)).best_round == 2
 
 
-def test_at_a_limit_the_last_round_is_handed_on_by_default_and_the_best_if_it_says_so() -> None:
-    assert scored(60, 70, 50, max_rounds=3).output == "draft 3"
+def test_at_a_limit_the_best_round_is_handed_on_by_default_and_the_last_if_it_says_so() -> None:
+    assert scored(60, 70, 50, max_rounds=3).output == "draft 2"
     assert scored(60, 70, 50, max_rounds=3, on_limit="best").output == "draft 2"
+    assert scored(60, 70, 50, max_rounds=3, on_limit="last").output == "draft 3"
+    assert scored(None, None, max_rounds=2).output == "draft 2"
 
 
 def test_the_best_of_no_values_is_the_last_round() -> None:
@@ -380,6 +382,16 @@ def test_the_budget_comes_before_all_else_and_a_fired_exit_is_the_way_out() -> N
     run = spending(("critic", "end", nodes_left_by), max_rounds=2, exit_on_score=51)
     assert (figures(run)[:2], run.output) == (("budget_exhausted", 2), "draft 2")
     assert counts(run)["write"] == 2
+
+
+def test_a_goal_in_the_round_that_uses_up_the_budget_goes_out_by_the_goal() -> None:
+    ways: list[Arrow] = [
+        ("critic", "end", {"label": "goal"}),
+        ("write", "end", {"label": "limit"}),
+    ]
+    run = spending(*ways, until="round == 2", on_limit="fail")
+    assert figures(run) == ("budget_exhausted", 2, 80, 80)
+    assert (run.status, run.output, only_loop(run).bounded) == ("completed", "draft 2", False)
 
 
 def test_continue_gives_the_same_budget_again() -> None:

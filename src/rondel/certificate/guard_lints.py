@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
+from typing import Any
 
 from rondel.certificate.flow import Flow, Gives, gives_key
 from rondel.certificate.forest import cap_of, contract_of
@@ -15,6 +16,7 @@ from rondel.engine.message import Message
 from rondel.graph.plan import PlanEdge
 from rondel.graph.promises import Promise, Textual, keeps_to
 from rondel.graph.spec import LoopSpec
+from rondel.graph.spoken import spoken_value
 from rondel.graph.values import STRUCTURED, value_of
 
 MOST_PROBES = 200
@@ -136,12 +138,16 @@ def _wanted(contract: LoopSpec) -> str:
 def _gives_value(path: tuple[str, ...]) -> Gives:
     def gives(promise: Promise) -> bool:
         if promise.says is not None:
-            return any(value_of(dict(data), text, path) is not None for data, text in promise.says)
+            return any(_has_value(dict(data), text, path) for data, text in promise.says)
         if promise.keys is None or promise.free_text:
             return True
         return path[0] in promise.keys or STRUCTURED in promise.keys
 
     return gives
+
+
+def _has_value(data: dict[str, Any], text: str, path: tuple[str, ...]) -> bool:
+    return value_of(data, text, path) is not None or spoken_value(text, path) is not None
 
 
 # Words

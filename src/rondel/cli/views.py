@@ -250,9 +250,12 @@ def ending(loop: dict[str, Any]) -> str:
     if value is not None and threshold is not None:
         sign = ">=" if value >= threshold else "<"
         text += f" ({number(value)} {sign} {number(threshold)})"
+    if loop["target"] is not None and loop["score"] is not None and value != loop["score"]:
+        text += f", score {number(loop['score'])} of {number(loop['target'])}"
     if loop["best_round"] is not None:
         text += f", best round {loop['best_round']}"
-    return text + (", goal not reached" if loop["bounded"] else "")
+    text += ", goal not reached" if loop["bounded"] else ""
+    return f"{text}; {loop['note']}" if loop["note"] else text
 
 
 def number(value: float) -> str:

@@ -12,11 +12,17 @@ from rondel.engine.loop_end import LoopEnd
 from rondel.engine.protocols import Verdict
 from rondel.engine.ruling import Ruling
 from rondel.graph.plan import Plan
-from rondel.graph.reasons import EXIT_EDGE
+from rondel.graph.reasons import BREAKER_TRIPPED, CANCELLED, EXIT_EDGE, FAILED
 
 NO_ENDS: Final[dict[int, LoopEnd]] = {}
 NO_LOOPS: Final[dict[tuple[int, ...], bool]] = {}
 """What every session begins with, shared by all and never changed."""
+
+CUT_OFF: Final = (FAILED, CANCELLED, BREAKER_TRIPPED)
+"""Reasons of loops that ended in the middle of a round."""
+
+MOST_NAMED: Final = 4
+"""How many nodes a sentence names."""
 
 
 @mypyc_attr(acyclic=True)
@@ -42,7 +48,7 @@ class Endings:
         assert head is not None and parent is not None  # noqa: S101, PT018
         loop = plan.nodes[head].id
         before = self.last.get(head)
-        verdict, reached = frame.verdict, _reached(frame)
+        verdict, reached = frame.verdict, frame.reached
         if ruling.reason == EXIT_EDGE and verdict is not None:
             ruling = Ruling(verdict.reason, verdict.value, verdict.threshold)
         end = LoopEnd(
@@ -55,6 +61,9 @@ class Endings:
             best_round=frame.progress.best_round,
             bounded=reached is False,
             entries=before.entries + 1 if before else 1,
+            score=_score(frame),
+            target=frame.target,
+            note=_note(frame, ruling.reason, plan),
         )
         if self.last is NO_ENDS:
             self.last = {}
@@ -91,8 +100,23 @@ def _is_inside(node: int | None, members: Container[int], plan: Plan) -> bool:
     return False
 
 
-def _reached(frame: Frame) -> bool | None:
-    """Whether the loop has reached its goal; None if it has none."""
-    if frame.progress.met or frame.goal:
-        return True
-    return False if frame.scope.contract.has_goal else frame.goal
+def _score(frame: Frame) -> float | None:
+    """The score of the last round."""
+    if frame.value is not None or frame.goal is None:
+        return frame.value
+    return frame.goal.score
+
+
+def _note(frame: Frame, reason: str, plan: Plan) -> str:
+    """Where a score was looked for, if the loop was to reach one and no round had any."""
+    if frame.target is None or frame.progress.scored or reason in CUT_OFF:
+        return ""
+    (path, node), rounds = frame.scope.gauges[0], frame.round
+    names = [plan.nodes[member].name for member in (frame.scope.nodes if node is None else (node,))]
+    whose = ", ".join(names[:MOST_NAMED])
+    if len(names) > MOST_NAMED:
+        whose += f" and {len(names) - MOST_NAMED} more"
+    return (
+        f"no score found in {rounds} round{'' if rounds == 1 else 's'}; looked at "
+        f"data.{'.'.join(path)} and JSON in the text of {whose}"
+    )

@@ -12,6 +12,7 @@ from rondel.engine.protocols import Verdict
 from rondel.engine.ruling import Ruling
 from rondel.graph.links import links_in
 from rondel.graph.plan import HEAD, Scope, Wire
+from rondel.graph.spoken import spoken_value
 from rondel.graph.values import value_of
 
 if TYPE_CHECKING:
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
 Place = tuple[int, int]
 """Level and item: the logical order of what happens in one round."""
 
-NOWHERE: Final[Place] = (-1, -1)
+SPOKEN: Final = 1 << 40
+"""A score in plain words counts as if said so many levels earlier than all data and JSON."""
+
+NOWHERE: Final[Place] = (-2 * SPOKEN, -1)
 
 NO_OUTPUTS: Final[dict[int, Sequence[Message]]] = {}
 NO_HITS: Final[dict[int, dict[int, set[int]]]] = {}
@@ -99,7 +103,8 @@ class Frame:
         self.item = scope.parent_item
         self.prefix: tuple[int, ...] = ()
         self.round = 0
-        self.goal: bool | None = None
+        self.goal: Verdict | None = None
+        """The newest verdict of a node that steers the loop and has a goal."""
         self.leaving = False
         self.progress = Progress(scope.max_rounds, scope.contract.on_limit, active)
         self.ruling: Ruling | None = None
@@ -161,24 +166,44 @@ class Frame:
         """The value of the round so far."""
         return self.values[0] if self.values else None
 
+    @property
+    def reached(self) -> bool | None:
+        """Whether the loop has reached its goal; None if it has none."""
+        goal = None if self.goal is None else self.goal.goal_met
+        if self.progress.met or goal:
+            return True
+        return False if self.scope.contract.has_goal else goal
+
+    @property
+    def target(self) -> float | None:
+        """The score that is the loop's goal, by its contract or a node that steers it."""
+        if self.scope.target is not None or self.goal is None:
+            return self.scope.target
+        return self.goal.target
+
     def hear_step(self, step: Step, messages: tuple[Message, ...]) -> None:
         """A step of this round said something."""
         last = messages[-1]
         data, content = last.data, last.content
         text = content if isinstance(content, str) else last.text
-        if data or "{" in text:
+        if data or "{" in text or ":" in text or "：" in text:
             self._measure(step, data, text)
         if self.scope.listens:
             self.listen(messages, (step.level, step.item))
 
     def _measure(self, step: Step, data: dict[str, Any], text: str) -> None:
         """A step said something; of several that have a value, the logically last one counts."""
-        place = (step.level, step.item)
+        level, item = step.level, step.item
         for index, (path, node) in enumerate(self.scope.gauges):
-            if node is None or node == step.node.index:
-                value = value_of(data, text, path)
-                if value is not None:
-                    self._take_value(index, value, place)
+            if node is not None and node != step.node.index:
+                continue
+            value = value_of(data, text, path)
+            if value is not None:
+                self._take_value(index, value, (level, item))
+                continue
+            value = spoken_value(text, path)
+            if value is not None:
+                self._take_value(index, value, (level - SPOKEN, item))
 
     def _take_value(self, index: int, value: float, place: Place) -> None:
         """Something was measured; what was said later in logical order counts more."""
@@ -207,11 +232,14 @@ class Frame:
 
     def take_up(self, inner: Frame) -> None:
         """A loop in this round is over: it counts as one item, by its last round."""
-        place = (self.scope.levels[inner.item], inner.item)
-        for index, gauge in enumerate(self.scope.gauges):
-            value = inner.values[inner.scope.gauges.index(gauge)] if inner.values else None
+        level = self.scope.levels[inner.item]
+        place = (level, inner.item)
+        for index, gauge in enumerate(self.scope.gauges if inner.values else ()):
+            there = inner.scope.gauges.index(gauge)
+            value = inner.values[there]
             if value is not None:
-                self._take_value(index, value, place)
+                spoken = inner.places[there][0] < 0
+                self._take_value(index, value, (level - SPOKEN, inner.item) if spoken else place)
         if self.scope.listens and inner.said:
             data, text = inner.hear()
             self._keep(place, data, text)
@@ -311,7 +339,8 @@ class Frame:
         """A step judged the loop; of several in a round, the logically last one counts."""
         place = (level, item)
         if verdict.goal_met is not None and place >= self.goal_place:
-            self.goal, self.goal_place = verdict.goal_met, place
+            self.goal, self.goal_place = verdict, place
+            self.progress.scored = self.progress.scored or verdict.score is not None
         if verdict.reason and place >= self.verdict_place:
             self.verdict, self.verdict_place = verdict, place
 

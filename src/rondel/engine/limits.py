@@ -11,7 +11,7 @@ from rondel.engine.effects import Effect, LoopAnswered
 from rondel.engine.frame import Frame
 from rondel.engine.loops import Loops
 from rondel.engine.protocols import Question
-from rondel.engine.ruling import Ruling, by_budget
+from rondel.engine.ruling import Ruling, by_budget, by_goal
 from rondel.engine.steps import Steps
 from rondel.graph.plan import Plan
 from rondel.graph.reasons import BUDGET_EXHAUSTED, CANCELLED, EXIT_EDGE
@@ -50,7 +50,7 @@ class Limits(Loops):
         if frame.scope.head is None:
             self._exhaust()
             return
-        if frame.progress.on_limit == "ask" and not (frame.leaving or self._is_cut(frame)):
+        if self._asks(frame):
             self.parked = {**self.parked, step.number: frame.entry}
             if -frame.entry not in self.questions:
                 budget = frame.scope.contract.budget
@@ -61,6 +61,12 @@ class Limits(Loops):
             frame.cut = True
             self.cuts += 1
         self._drop(step.number)
+
+    def _asks(self, frame: Frame) -> bool:
+        """Whether somebody is to say how a loop goes on whose budget is used up."""
+        if frame.progress.on_limit != "ask" or frame.leaving or self._is_cut(frame):
+            return False
+        return by_goal(frame.scope.contract, frame.value, held=False) is None
 
     def _exhaust(self) -> None:
         """The budget of the whole run is used up."""

@@ -17,3 +17,9 @@ class LoopEnd(msgspec.Struct, frozen=True, gc=False):
     best_round: int | None = None
     bounded: bool = False
     entries: int = 1
+    score: float | None = None
+    """That of the last round."""
+    target: float | None = None
+    """The score that was the goal."""
+    note: str = ""
+    """What else explains the end, in words."""

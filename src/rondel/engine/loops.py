@@ -115,6 +115,7 @@ class Loops(Schedule):
 
     def _close_round(self, frame: Frame, value: float | None, *, cut: bool) -> None:
         progress = frame.progress
+        progress.scored = progress.scored or value is not None
         if cut:
             progress.last_emitted = {**progress.last_emitted, **frame.emitted}
             return
@@ -198,8 +199,9 @@ class Loops(Schedule):
         scope, progress = frame.scope, frame.progress
         if frame.exited or (frame.parent is not None and self._is_cut(frame.parent)):
             return self._leave(frame, ruling)
-        if ruling.by_goal:
-            return self._send_out(frame, ruling, scope.goal_ways, frame.emitted)
+        if frame.reached:
+            ways = scope.goal_ways or scope.limit_ways
+            return self._send_out(frame, ruling, ways, progress.last_emitted)
         match progress.on_limit:
             case "fail":
                 self._fail_at_limit(frame, ruling)

@@ -32,6 +32,7 @@ class Progress:
         "met",
         "on_limit",
         "reference",
+        "scored",
         "stale",
         "tokens",
         "usd",
@@ -46,6 +47,8 @@ class Progress:
         self.active_at_start = active_at_start
         self.tokens = 0
         self.usd = 0.0
+        self.scored = False
+        """Whether a score was found in any round."""
         self.last_value: float | None = None
         self.best_value: float | None = None
         self.best_round: int | None = None

@@ -48,8 +48,10 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
 class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a node that steers a loop says of it.
 
-    `reason` is set when the node ends the loop; `goal_met` is None where it has no goal. With
-    `own`, it speaks of rounds that the node made inside itself, not of the loop around it.
+    `reason` is set when the node ends the loop, and `value` and `threshold` are what that reason
+    compares; `goal_met` is None where it has no goal; `score` and `target` say how far a goal
+    that is a score was. With `own`, it speaks of rounds that the node made inside itself, not of
+    the loop around it.
     """
 
     reason: str = ""
@@ -57,6 +59,8 @@ class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
     value: float | None = None
     threshold: float | None = None
     own: bool = False
+    score: float | None = None
+    target: float | None = None
 
 
 class Question(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -21,7 +21,6 @@ class Ruling(NamedTuple):
     reason: str
     value: float | None = None
     threshold: float | None = None
-    by_goal: bool = False
 
     @property
     def figures(self) -> str:
@@ -34,8 +33,8 @@ class Ruling(NamedTuple):
 def by_goal(contract: LoopSpec, value: float | None, held: bool) -> Ruling | None:
     """The end that a goal makes."""
     if contract.target is not None and value is not None and value >= contract.target:
-        return Ruling(TARGET_REACHED, value, contract.target, by_goal=True)
-    return Ruling(CONDITION_MET, by_goal=True) if held else None
+        return Ruling(TARGET_REACHED, value, contract.target)
+    return Ruling(CONDITION_MET) if held else None
 
 
 def by_budget(budget: Budget, progress: Progress, active: float, *, cut: bool) -> Ruling | None:

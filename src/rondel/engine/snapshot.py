@@ -15,7 +15,7 @@ from rondel.engine import ticks
 from rondel.engine.aging import AgingTranscript
 from rondel.engine.checkpoint import Checkpoint, Emission, Remembered
 from rondel.engine.core import ENDED, Core
-from rondel.engine.frame import Frame
+from rondel.engine.frame import NOWHERE, Frame
 from rondel.engine.loop_end import LoopEnd
 from rondel.engine.message import Message
 from rondel.engine.progress import Progress
@@ -25,7 +25,7 @@ from rondel.engine.step import Step
 from rondel.engine.transcript import EVERYTHING, Delivery, Transcript, View
 from rondel.graph.plan import Group, Plan, PlanEdge, Scope
 
-FORMAT = 3
+FORMAT = 4
 
 
 class _Sent(msgspec.Struct, array_like=True):
@@ -60,6 +60,7 @@ class _Progress(msgspec.Struct, omit_defaults=True):
     best_round: int | None = None
     reference: float | None = None
     stale: int = 0
+    scored: bool = False
     met: bool = False
     begun: list[int] = []
     last_emitted: dict[int, Emission] = {}
@@ -94,9 +95,9 @@ class _Frame(msgspec.Struct, omit_defaults=True):
     emitted: dict[int, Emission] = {}
     outputs: dict[int, Sequence[Message]] = {}
     verdict: Verdict | None = None
-    verdict_place: tuple[int, int] = (-1, -1)
-    goal: bool | None = None
-    goal_place: tuple[int, int] = (-1, -1)
+    verdict_place: tuple[int, int] = NOWHERE
+    goal: Verdict | None = None
+    goal_place: tuple[int, int] = NOWHERE
     values: list[float | None] = []
     places: list[tuple[int, int]] = []
     said: list[tuple[tuple[int, int], dict[str, Any], str]] = []

@@ -274,7 +274,9 @@ class Loop(Part):
     regression: Regression | None = Field(None, description="When a round is much worse.")
     budget: Budget | None = Field(None, description="What one entry of the loop may spend.")
     on_limit: Literal["last", "best", "human", "fail"] = Field(
-        "last", description="What is handed on when the loop ends without reaching its goal."
+        "best",
+        description="What is handed on when the loop ends without reaching its goal; without any "
+        "score, `best` is the last round.",
     )
     carry: Literal["all", "last"] | Window = Field(
         "all", description="Which rounds' retained messages go into the next one."

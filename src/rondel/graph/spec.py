@@ -133,7 +133,8 @@ class LoopSpec(msgspec.Struct, frozen=True):
     patience: Patience | None = None
     regression: Regression | None = None
     budget: Budget = Budget()
-    on_limit: OnLimit = "last"
+    on_limit: OnLimit = "best"
+    """Without any score, `best` is the last round."""
     carry: int | None = None
     """How many rounds' messages retained contexts bring into the next; None is all."""
     line: int | None = None

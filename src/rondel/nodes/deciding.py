@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit, Exit, Outcome, Verdict
 from rondel.graph.moments import to_millisecond
-from rondel.graph.values import number
+from rondel.graph.spoken import spoken_value
+from rondel.graph.values import number, value_of
 from rondel.nodes.awaiting import do_now
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ VERDICT: Final = Verdict
 """Known to compiled code without a look for their names."""
 
 CONSENSUS: Final = "consensus"
+SCORE: Final = ("score",)
+NO_DATA: Final[dict[str, Any]] = {}
 
 
 class LoopProcessor:
@@ -43,9 +46,9 @@ class LoopProcessor:
         """The decision; there is nothing to wait for."""
         data = ctx.data
         current = ctx.round
-        score: float | None = None
         if data:
-            current, score = told_round(data.get("iteration"), current), number(data.get("score"))
+            current = told_round(data.get("iteration"), current)
+        score = self._score(ctx, data) if self._threshold is not None else None
         met = self._goal_reached(ctx, data, current, score) if self._has_goal else ""
         reason = "max_rounds_reached" if current >= self._most else met
         report: dict[str, Any] = {
@@ -59,7 +62,8 @@ class LoopProcessor:
         messages = ctx.messages
         last = messages[-1] if messages else MESSAGE()
         goal_met = bool(met) if self._has_goal else None
-        verdict = VERDICT(reason, goal_met, score, self._threshold)
+        value, threshold = self._compared(reason, current, score)
+        verdict = VERDICT(reason, goal_met, value, threshold, False, score, self._threshold)
         return Emit((MESSAGE(last.content, decided, last.role),), verdict=verdict, report=report)
 
     def route(self, output: Emit, edges: Sequence[Exit]) -> Sequence[Exit]:
@@ -68,6 +72,28 @@ class LoopProcessor:
             self._edges, self._ways = edges, ways(edges)
         onward, leaving = self._ways
         return leaving if output.messages[-1].data["should_exit"] else onward
+
+    def _score(self, ctx: Context, data: dict[str, Any]) -> float | None:
+        """The score where a contract would find it: in data, in JSON, in plain words."""
+        found = value_of(data, "", SCORE)
+        texts = [] if found is not None else [message.text for message in ctx.messages[::-1]]
+        for text in texts:
+            if found is None:
+                found = value_of(NO_DATA, text, SCORE)
+        for text in texts:
+            if found is None:
+                found = spoken_value(text, SCORE)
+        return found
+
+    def _compared(
+        self, reason: str, current: int, score: float | None
+    ) -> tuple[float | None, float | None]:
+        """What the reason compares with what."""
+        if reason == "max_rounds_reached":
+            return float(current), float(self._most)
+        if reason == "score_threshold_reached":
+            return score, self._threshold
+        return None, None
 
     def _goal_reached(
         self, ctx: Context, data: dict[str, Any], current: int, score: float | None

@@ -251,6 +251,9 @@ def loop_face(end: LoopEnd) -> dict[str, Any]:
         "threshold": end.threshold,
         "best_round": end.best_round,
         "bounded": end.bounded,
+        "score": end.score,
+        "target": end.target,
+        "note": end.note,
     }
 
 

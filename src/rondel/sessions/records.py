@@ -81,6 +81,9 @@ class LoopResult(Record):
     best_round: int | None = None
     bounded: bool = False
     entries: int = 1
+    score: float | None = None
+    target: float | None = None
+    note: str = ""
 
 
 class Result(Record):
@@ -143,6 +146,9 @@ def _loop_result(end: LoopEnd) -> LoopResult:
         end.best_round,
         end.bounded,
         end.entries,
+        end.score,
+        end.target,
+        end.note,
     )
 
 

@@ -15,6 +15,9 @@ LOOP = {
     "threshold": None,
     "best_round": None,
     "bounded": False,
+    "score": None,
+    "target": None,
+    "note": "",
 }
 
 
@@ -25,6 +28,18 @@ LOOP = {
         ({"rounds": 1}, "1 round, exit_edge"),
         ({"value": 90.0, "threshold": 90.0}, "3 rounds, exit_edge (90 >= 90)"),
         ({"value": 89.5, "threshold": 90.0}, "3 rounds, exit_edge (89.5 < 90)"),
+        (
+            {"value": 3.0, "threshold": 3.0, "score": 70.0, "target": 90.0},
+            "3 rounds, exit_edge (3 >= 3), score 70 of 90",
+        ),
+        (
+            {"value": 95.0, "threshold": 90.0, "score": 95.0, "target": 90.0},
+            "3 rounds, exit_edge (95 >= 90)",
+        ),
+        (
+            {"bounded": True, "note": "no score found"},
+            "3 rounds, exit_edge, goal not reached; no score found",
+        ),
         ({"best_round": 2, "bounded": True}, "3 rounds, exit_edge, best round 2, goal not reached"),
     ],
 )

@@ -17,6 +17,7 @@ from tests.unit.engine.refining import (
     refine,
     remembering,
     scores,
+    tokens,
     with_breaker,
 )
 from tests.unit.sessions.playing import Played, limited, play
@@ -103,7 +104,7 @@ def test_the_messages_are_those_of_the_round_that_is_handed_on() -> None:
 
 
 def test_a_source_that_was_silent_then_sends_an_empty_trigger() -> None:
-    played = play(late_source(max_rounds=3))
+    played = play(late_source(max_rounds=3, on_limit="last"))
     assert played.times["done"] == 1
     assert played.inputs("done") == [[]]
 
@@ -122,7 +123,8 @@ def extracting(pattern: str, **contract: Any) -> Graph:
 @pytest.mark.parametrize(
     ("contract", "number"),
     [
-        ({"max_rounds": 3}, "3"),
+        ({"max_rounds": 3, "on_limit": "last"}, "3"),
+        ({"max_rounds": 3}, "2"),
         ({"max_rounds": 3, "on_limit": "best"}, "2"),
         ({"until": "round > 0"}, "1"),
     ],
@@ -540,3 +542,98 @@ def test_a_way_out_is_processed_while_another_loop_asks() -> None:
             assert [s.status for s in session.steps() if s.node_id == "then"] == ["completed"]
 
     limited(main())
+
+
+# Goal before limit
+
+
+def spender(scores: list[Any], **contract: Any) -> Graph:
+    """A loop with two ways out, whose critic takes 60 tokens a round."""
+    graph = Graph("spender")
+    graph.node(id="writer")(lambda inp: f"draft {inp.round}")
+
+    async def critic(inp: Any) -> Any:
+        await inp.reserve(lambda: tokens(60))
+        inp.charge(tokens(60))
+        score = scores[min(inp.round, len(scores)) - 1]
+        return Message(f"review {inp.round}", {} if score is None else {"score": score})
+
+    graph.node(id="critic")(critic)
+    graph.node(id="done")(lambda inp: f"done with {inp.text}")
+    graph.node(id="gave up")(lambda inp: f"gave up with {inp.text}")
+    graph.edge("writer", "critic")
+    graph.edge("critic", "writer")
+    graph.edge("critic", "done", label="goal")
+    graph.edge("critic", "gave up", label="limit")
+    graph.loop("writer", **contract)
+    return graph
+
+
+@pytest.mark.parametrize("on_limit", ["fail", "human", "last", "best"])
+def test_a_goal_reached_in_the_round_that_used_up_the_budget_is_reached(on_limit: str) -> None:
+    goal = {"exit_on_score": 90, "budget": {"tokens": 100}}
+    played = play(spender([50, 95], **goal, on_limit=on_limit))
+    assert (played.result.status, played.result.output) == ("completed", "done with review 2")
+    end = played.result.loops[0]
+    assert (end.exit_reason, end.value, end.threshold) == ("budget_exhausted", 120, 100)
+    assert (end.score, end.target, end.bounded) == (95, 90, False)
+
+
+def test_an_until_that_held_in_the_round_that_used_up_the_budget_is_reached() -> None:
+    goal = {"until": "score == 95", "budget": {"tokens": 100}, "on_limit": "fail"}
+    played = play(spender([50, 95], **goal))
+    assert (played.result.status, played.result.output) == ("completed", "done with review 2")
+
+
+def test_a_round_that_was_cut_short_after_its_score_goes_out_by_the_goal() -> None:
+    async def late(inp: Any) -> str:
+        await inp.reserve(lambda: tokens(60))
+        inp.charge(tokens(60))
+        return "never"
+
+    goal = {"exit_on_score": 90, "budget": {"tokens": 60}, "on_limit": "human"}
+    graph = spender([95], **goal)
+    graph.node(id="late")(late)
+    graph.edge("critic", "late")
+    graph.edge("late", "writer")
+    played = play(graph)
+    assert (played.result.status, played.result.output) == ("completed", "done with review 1")
+    assert reason(played) == "budget_exhausted"
+
+
+def test_how_far_the_goal_was_is_told_beside_what_the_reason_compares() -> None:
+    played = play(spender([50, 70], exit_on_score=90, max_rounds=2))
+    end = next(event.data for event in played.events if event.event == "loop:exited")
+    assert (end["exit_reason"], end["value"], end["threshold"]) == ("max_rounds_reached", 2, 2)
+    assert (end["score"], end["target"], end["note"]) == (70, 90, "")
+
+
+def test_a_score_that_no_round_had_is_told_at_the_end() -> None:
+    played = play(spender([None], exit_on_score=90, max_rounds=3, score={"node": "critic"}))
+    text = "no score found in 3 rounds; looked at data.score and JSON in the text of critic"
+    assert played.result.loops[0].note == text
+    anyone = play(spender([None], exit_on_score=90, max_rounds=1)).result.loops[0]
+    assert anyone.note.startswith("no score found in 1 round; ")
+    assert anyone.note.endswith("the text of writer, critic")
+
+
+@pytest.mark.parametrize("contract", [{}, {"until": "round > 1"}, {"patience": {"rounds": 2}}])
+def test_a_loop_that_is_not_after_a_score_misses_none(contract: dict[str, Any]) -> None:
+    assert play(spender([None], max_rounds=2, **contract)).result.loops[0].note == ""
+
+
+def test_a_score_in_some_round_is_not_missing() -> None:
+    assert play(spender([50, None], exit_on_score=90, max_rounds=2)).result.loops[0].note == ""
+
+
+def test_plain_words_count_where_no_step_has_stated_a_score() -> None:
+    graph = spender([None], exit_on_score=90, max_rounds=3)
+    graph.node(id="judge")(lambda inp: f"Good.\n**Score:** {80 + 5 * inp.round}/100")
+    graph.edge("critic", "judge")
+    graph.edge("judge", "writer")
+    assert scores(play(graph)) == [85, 90]
+    stated = spender([40], exit_on_score=90, max_rounds=2)
+    stated.node(id="judge")(lambda _inp: "Score: 95")
+    stated.edge("critic", "judge")
+    stated.edge("judge", "writer")
+    assert scores(play(stated)) == [40, 40]

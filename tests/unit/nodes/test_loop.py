@@ -56,11 +56,17 @@ def test_the_decision_table(
         "goal_met": met,
         "timestamp": "2023-11-14T22:13:20.500Z",
     }
+    compared = {
+        "": (None, None),
+        "max_rounds_reached": (round, max_rounds),
+        "score_threshold_reached": (score, threshold),
+    }
     assert outcome.verdict == Verdict(
-        reason=expected,
-        goal_met=met if threshold else None,
-        value=None if score is None else float(score),
-        threshold=threshold or None,
+        expected,
+        met if threshold else None,
+        *compared[expected],
+        score=score if threshold else None,
+        target=threshold or None,
     )
 
 
@@ -143,7 +149,7 @@ def test_an_expression_that_cannot_be_computed_fails_the_step() -> None:
 
 def test_a_goal_met_in_the_last_round_is_met() -> None:
     outcome = decided(of_data({"score": 95}, round=3), exit_on_score=90)
-    assert outcome.verdict == Verdict("max_rounds_reached", True, 95, 90)
+    assert outcome.verdict == Verdict("max_rounds_reached", True, 3, 3, score=95, target=90)
 
 
 def test_it_hands_on_its_last_message_and_the_keys_it_is_told_to() -> None:
@@ -202,3 +208,14 @@ def test_it_routes_by_label_and_else_by_place(labels: list[str], onward: str, le
 )
 def test_a_wrong_config_is_refused(config: dict[str, Any], says: str) -> None:
     assert says in problems("loop", config)[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['I say {"score": 91}', "Well done.\n**Score:** 91/100", "不错。得分: 91分", "Score: 91"],
+)
+def test_a_score_is_read_where_a_contract_reads_it(text: str) -> None:
+    ctx = FakeContext([Message(text, {}, "assistant"), Message("and so on", {}, "user")])
+    assert decided(ctx, max_rounds=9, exit_on_score=90).report["exit_reason"]
+    stated = FakeContext([Message(text, {"score": 60}, "assistant")])
+    assert not decided(stated, max_rounds=9, exit_on_score=90).report["exit_reason"]

@@ -132,6 +132,9 @@ def test_the_rounds_of_a_loop_are_told_with_their_figures() -> None:
         "threshold": 3,
         "best_round": 2,
         "bounded": False,
+        "score": 70,
+        "target": None,
+        "note": "",
     }
     assert exited.address == "critic"
     (loop,) = played.result.loops

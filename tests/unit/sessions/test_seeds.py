@@ -216,8 +216,8 @@ def test_copy_that_never_gets_90_points_ends_bounded_after_three_rounds() -> Non
     assert (loop.exit_reason, loop.bounded, loop.value, loop.threshold) == (
         "max_rounds_reached",
         True,
-        80,
-        90,
+        3,
+        3,
     )
     assert loop.best_round == 3
     told = [(d["should_exit"], d["exit_reason"], d["current_round"]) for d in decisions(played)]
