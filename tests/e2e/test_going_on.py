@@ -122,11 +122,36 @@ def test_a_paused_session_is_resumed(call: Call, waiting: str) -> None:
     assert call("resume", waiting).code == 0
 
 
+UNTIL_IT_IS_THERE = """
+graph:
+  id: fetch
+  nodes:
+    - {id: Fetch, type: python, config: {code: "print(open(inputs['text']).read())"}}
+"""
+
+
+def test_a_failed_step_runs_again(call: Call, graph_file: Write, tmp_path: Path) -> None:
+    wanted = tmp_path / "wanted.txt"
+    file = graph_file(UNTIL_IT_IS_THERE)
+    run = call("run", file, "-i", str(wanted), "--allow-python", "--json")
+    assert (run.code, run.result["status"]) == (1, "failed")
+    session = run.result["session_id"]
+    how = f"rondel resume {session} --allow-python"
+    assert f"failed     run that step again with: {how}\n" in call("show", session).out
+    wanted.write_text("here it is")
+    ran = call("resume", session, "--allow-python", "--json")
+    assert (ran.code, ran.result["output"]) == (0, "here it is")
+    again = call("resume", session)
+    assert (again.code, "here it is" in again.out) == (0, True)
+
+
 def test_an_ended_session_takes_no_control(call: Call, waiting: str) -> None:
     assert call("stop", waiting, "--by", "Ada").out == f"session {waiting} is cancelled\n"
     assert shown(call, waiting)["message"] == "stopped by Ada"
     assert call("stop", waiting).out == f"session {waiting} is cancelled already\n"
-    for verb in (["pause"], ["resume"], ["signal", "x"], ["answer", "x"], ["unlock", "--checked"]):
+    over = call("resume", waiting, "--json")
+    assert (over.code, over.result["message"]) == (130, "stopped by Ada")
+    for verb in (["pause"], ["signal", "x"], ["answer", "x"], ["unlock", "--checked"]):
         ran = call(verb[0], waiting, *verb[1:])
         assert (ran.code, ran.out) == (2, ""), verb
         assert f"session {waiting} is cancelled" in ran.err

@@ -76,6 +76,15 @@ class Foreground:
         stays = conversation.interrupted and result.status not in ("completed", "bounded", "failed")
         return STOPPED if stays else EXIT_CODES.get(result.status, STOPPED)
 
+    def report(self, session: Session) -> int:
+        """Show what became of a session that is over; the exit code is that of its run."""
+        result = session.snapshot()
+        view: View = JsonView() if self.as_json else TerminalView(0, 0)
+        view.close(result)
+        if result.status == "failed":
+            complain(result.message or result.reason)
+        return EXIT_CODES[result.status]
+
 
 def hand_over(session: Session, file: str | None, command: str) -> None:
     """Give a session the graph it needs to go on: its own copy, or one that says more.

@@ -32,9 +32,10 @@ def resume(
     db: Db = None,
     debug: Debug = False,
 ) -> int:
-    """Go on with a session here, with live progress: after a pause, a crash or a kill.
+    """Go on with a session here, with live progress: after a pause, a failed step, a crash, a kill.
 
-    Finished steps do not run again. Exit codes as those of rondel run.
+    Finished steps do not run again; the one that failed does. Of a session that is over it prints
+    what became of it. Exit codes as those of rondel run.
     """
     foreground = Foreground(db, as_json, no_input, debug, answers or [], allow_python)
     return asyncio.run(_resume(session, file, asker(by), foreground))
@@ -43,6 +44,8 @@ def resume(
 async def _resume(id: str, file: str | None, by: str, foreground: Foreground) -> int:
     async with open_existing(foreground.db, foreground.allow_python) as engine:
         session = find(engine, id)
+        if session.is_over:
+            return foreground.report(session)
         demand_free(engine, session, foreground.db)
         hand_over(session, file, ways(session, foreground.db).resume())
         foreground.answers_for(session.graph)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from rondel.cli.database import find, open_existing, ways
+from rondel.cli.database import Ways, find, open_existing, ways
 from rondel.cli.faces import document, session_face
 from rondel.cli.options import AsDocument, Db, Debug, Id
 from rondel.cli.sessions import inputs_text
@@ -66,12 +66,7 @@ def _print(engine: Engine, session: Session, db: str | None) -> None:
     _line("session", row.id)
     _line("graph", row.graph_id)
     _line("status", status_text(result))
-    if driver is not None:
-        _line("driven by", driver)
-    elif result.status in ("running", "pending", "paused"):
-        _line("driven by", f"nobody; go on with: {how.resume()}")
-    elif result.status == "suspended_locked":
-        _line("locked", f"open it with: {how.unlock()}")
+    _print_driver(session, result.status, driver, how)
     _line("created", moment(row.created_at))
     _line("changed", moment(row.updated_at))
     if row.parent is not None:
@@ -88,6 +83,18 @@ def _print(engine: Engine, session: Session, db: str | None) -> None:
             _line("", f"answer it with: {how.answer(node)}")
     if result.output is not None:
         print(f"output\n\n{result.output}\n")
+
+
+def _print_driver(session: Session, status: str, driver: str | None, how: Ways) -> None:
+    """Who drives the session, or what makes it go on."""
+    if driver is not None:
+        _line("driven by", driver)
+    elif status in ("running", "pending", "paused"):
+        _line("driven by", f"nobody; go on with: {how.resume()}")
+    elif status == "failed" and not session.is_over:
+        _line("failed", f"run that step again with: {how.resume()}")
+    elif status == "suspended_locked":
+        _line("locked", f"open it with: {how.unlock()}")
 
 
 def question_text(question: QuestionRecord) -> str:

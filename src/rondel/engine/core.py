@@ -22,6 +22,7 @@ from rondel.engine.effects import (
     StepTicked,
 )
 from rondel.engine.emit import UNCHANGED
+from rondel.engine.failure import Failure
 from rondel.engine.frame import Frame
 from rondel.engine.handover import Handover
 from rondel.engine.limits import NO_QUESTIONS, NOBODY
@@ -73,6 +74,8 @@ class Core(Handover):
         self.root: Frame | None = None
         self.paused = False
         self.lock: ticks.Locked | None = None
+        self.failure: Failure | None = None
+        """What the failure of a step has ended, for a session that may go on from there."""
 
     # The fold
 
@@ -135,10 +138,8 @@ class Core(Handover):
         match tick:
             case ticks.Signalled():
                 self.signals[tick.name] = tick.data
-            case ticks.Paused():
-                self.paused = True
-            case ticks.Resumed():
-                self.paused = False
+            case ticks.Paused() | ticks.Resumed() | ticks.Retried():
+                self._pause_or_go_on(tick)
             case ticks.Locked():
                 self.lock = tick
             case ticks.Unlocked():
@@ -152,9 +153,14 @@ class Core(Handover):
             case ticks.Noted():
                 pass
             case ticks.Aborted():
-                self._end("failed", tick.reason, tick.message, FAILED)
+                self._break_off(None, tick.reason, tick.message)
             case _:
                 assert_never(tick)
+
+    def _pause_or_go_on(self, tick: ticks.Paused | ticks.Resumed | ticks.Retried) -> None:
+        self.paused = isinstance(tick, ticks.Paused)
+        if isinstance(tick, ticks.Retried):
+            self._retry()
 
     def _unlock(self) -> None:
         self.lock = None
@@ -276,6 +282,37 @@ class Core(Handover):
         self.message = message
         self._change_status(status, reason)
 
+    def _break_off(self, step: Step | None, reason: str, message: str) -> None:
+        """End the session because something in it failed; `_retry` takes it up from here."""
+        failure = Failure(
+            step,
+            list(self.frames.values()),
+            self.steps.all(),
+            self.questions,
+            self.parked,
+            dict(self.endings.last),
+            dict(self.endings.by_loop),
+        )
+        self._end("failed", reason, message, FAILED)
+        self.failure = failure
+
+    def _retry(self) -> None:
+        """Go on where something failed: all that was under way then is under way again."""
+        failure, self.failure = self.failure, None
+        if failure is None:
+            return
+        self.frames = {frame.entry: frame for frame in failure.frames}
+        for step in (failure.step, *failure.steps):
+            if step is not None:
+                self.steps.add(step)
+        self.questions, self.parked = failure.questions, failure.parked
+        self.endings.last, self.endings.by_loop = failure.ends, failure.ends_by_loop
+        self.message = ""
+        self._change_status("running", "")
+        if failure.step is not None:
+            self._mark(StepStarted(failure.step, failure.step.address))
+        self.commands.put_all(self.todo())
+
     def _update_status(self) -> None:
         if self.ended or self.root is None:
             return
@@ -387,7 +424,7 @@ class Core(Handover):
         self.questions.pop(tick.step, None)
         self._mark(StepTicked(step, tick, step.address))
         if step.node.spec.on_error == "fail":
-            self._end("failed", "step_failed", f"{step.address}: {tick.error}", FAILED)
+            self._break_off(step, "step_failed", f"{step.address}: {tick.error}")
             return
         step.transcript.retain(step.inputs, (), step.number)
         self._after(step)

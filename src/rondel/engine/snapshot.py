@@ -200,6 +200,8 @@ def load(core: Core, blob: bytes) -> Any:
         snapshot = _decoder.decode(blob)
         if snapshot.format != FORMAT:
             raise ValueError(f"snapshot of format {snapshot.format}")
+        if snapshot.status == "failed":
+            raise ValueError("what a failure has ended is not in a snapshot")
         _Restoration(core, snapshot).run()
         return snapshot.guard
     except (msgspec.MsgspecError, LookupError, TypeError, AttributeError) as error:

@@ -144,6 +144,12 @@ class Resumed(Tick, frozen=True, tag="resume"):
     by: str = ""
 
 
+class Retried(Tick, frozen=True, tag="retry"):
+    """A session that a step's failure had ended goes on: that step runs again."""
+
+    by: str = ""
+
+
 class Stopped(Tick, frozen=True, tag="stop"):
     """Somebody ended the session."""
 
@@ -189,7 +195,9 @@ class Forked(Tick, frozen=True, tag="fork"):
 Spending = Finished | Failed | Suspended | Substepped | Spent | Refused
 """What may tell of model calls."""
 
-Control = Signalled | Paused | Resumed | Stopped | Locked | Unlocked | Aborted | Noted | Forked
+Control = (
+    Signalled | Paused | Resumed | Retried | Stopped | Locked | Unlocked | Aborted | Noted | Forked
+)
 """What comes from outside the steps."""
 
 AnyTick = (

@@ -52,10 +52,11 @@ class Pause(Control, frozen=True, tag="pause"):
 
 
 class Resume(Control, frozen=True, tag="resume"):
-    """Go on after a pause, or after the process that drove the session is gone."""
+    """Go on after a pause, a failed step, or the end of the process that drove the session."""
 
-    def tick(self, session: str, core: Core, now: float) -> ticks.Resumed | None:
-        _demand_alive(session, core, "resumed")
+    def tick(self, session: str, core: Core, now: float) -> ticks.Resumed | ticks.Retried | None:
+        if core.ended:
+            return None if core.failure is None else ticks.Retried(now, self.by)
         if core.lock is not None:
             raise WrongState(f"session {session} is locked; unlock it to go on")
         return ticks.Resumed(now, self.by) if core.status in ("paused", "running") else None

@@ -189,7 +189,7 @@ class Drive(Runner):
         if core.status != self._status:
             self._status = core.status
             self._store.set_status(self.session, core.status, core.reason)
-        if stepper.length >= stepper.next_look:
+        if stepper.length >= stepper.next_look and not core.ended:
             blob = dump(core, self._guard and self._guard.dump())
             self._store.save_snapshot(self.session, stepper.length, blob, keep=2)
             pause = max(SNAPSHOT_EVERY, len(blob) // SNAPSHOT_BYTES_PER_TICK)

@@ -328,14 +328,13 @@ class Engine:
         self._driven[session.id] = session
         self.watch()
 
-    def let_go(self, session: Session) -> None:
-        """Nobody here drives the session any more."""
+    def let_go(self, session: Session, *, ended: bool = False) -> None:
+        """Nobody here drives the session any more, because it has ended or waits."""
         if self._driven.pop(session.id, None) is None:
             return
-        if session.is_over:
+        if ended:
             self.expectation.ended(session.graph)
-        else:  # it may be asked for again while somebody holds it
-            self._handles[session.id] = session
+        self._handles[session.id] = session  # it may be asked for again while somebody holds it
         try:
             self.store.release(session.id, self._owner)
         except JournalError:

@@ -220,7 +220,8 @@ class Narrator:
                 head = self._head_of(effect.frame)
                 self._say("human_input_received", face, head, effect.address)
             case fx.LoopEnded():
-                self._tallies.pop(effect.frame.entry, None)
+                if not self.core.ended:  # else the session may go on, and the loop with it
+                    self._tallies.pop(effect.frame.entry, None)
                 end = effect.end
                 self._say("loop:exited", loop_face(end), end.loop, end.address)
 

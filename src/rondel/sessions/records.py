@@ -19,6 +19,7 @@ from rondel.engine.recall import recalled_by
 from rondel.engine.step import Step
 from rondel.graph.moments import to_microsecond
 from rondel.graph.plan import Plan
+from rondel.graph.reasons import FAILED
 from rondel.sessions.event import Event, message_face
 from rondel.sessions.events import REFUSED, Narrator
 
@@ -240,6 +241,9 @@ class StepLister:
         return known[1]
 
     def _start(self, step: Step, address: str) -> None:
+        if step.number in self._steps:  # it failed, and runs again
+            self._steps[step.number][1].status = "running"
+            return
         inputs = [self._face(message) for message in step.inputs]
         recalled = recalled_by(step, step.inputs, self._core.inputs).messages
         shown = [self._face(message) for message in recalled]
@@ -313,10 +317,13 @@ class RoundLister:
                 record.tokens, record.usd = data["tokens"], data["usd"]
                 record.duration = at - began
             case "loop:exited":
-                for record in self._entries.pop(address, []):
+                records = self._entries.pop(address, [])
+                if data["exit_reason"] == FAILED:  # it goes on if somebody resumes the session
+                    self._entries[address] = records
+                for record in records:
                     record.best = record.round == data["best_round"]
-                    if record.round == data["rounds"]:
-                        record.exit_reason = data["exit_reason"]
+                    is_last = record.round == data["rounds"]
+                    record.exit_reason = data["exit_reason"] if is_last else None
 
 
 def logical_place(step: Step) -> tuple[int, ...]:

@@ -20,11 +20,18 @@ class Rest:
     result: Result
     asking: list[QuestionRecord]
     length: int
+    final: bool
+    """Whether it is over for good."""
 
     @classmethod
     def of(cls, id: str, core: Core, length: int) -> Rest:
         """As a core stands."""
-        return cls(result_of(id, core), questions_of(core), length)
+        return cls(result_of(id, core), questions_of(core), length, is_final(core))
+
+
+def is_final(core: Core) -> bool:
+    """Whether the session is over and nothing can make it go on."""
+    return core.ended and core.failure is None
 
 
 class Glances:

@@ -31,7 +31,7 @@ from rondel.sessions.records import (
     StepRecord,
     result_of,
 )
-from rondel.sessions.rest import Rest
+from rondel.sessions.rest import Rest, is_final
 from rondel.sessions.stream import BATCH, Audience, Watcher
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Session:
         self._reached = 0
         """How many ticks it had when it last came to rest here."""
         self._result: Result | None = None
-        """What became of it, once it is over and that is known here."""
+        """What became of it, once it is over for good and that is known here."""
 
     def __repr__(self) -> str:
         return f"<Session {self.id} {self.status}>"
@@ -98,8 +98,8 @@ class Session:
 
     @property
     def is_over(self) -> bool:
-        """Whether it is known here that the session has ended."""
-        return self._result is not None
+        """Whether it has ended for good; one that a step's failure ended can be resumed."""
+        return self._result is not None or self._rest().final
 
     @property
     def row(self) -> SessionRow:
@@ -211,7 +211,15 @@ class Session:
         await self.control(Pause(by))
 
     async def resume(self, by: str = "") -> None:
-        """Go on after a pause, or after the process that drove the session is gone."""
+        """Go on after a pause, a failed step, or the end of the process that drove the session.
+
+        A step that failed runs again. A session that is over in any other way stays as it is.
+        """
+        self._error = None
+        if self._drive is not None and self._drive.core.ended:
+            await self.settled()  # it is taken up anew, with nothing left of how it ended
+        if self._drive is None and self.status in ENDED and self.is_over:
+            return
         await self.control(Resume(by))
 
     async def stop(self, by: str = "") -> None:
@@ -402,9 +410,9 @@ class Session:
 
     def _come_to_rest(self, drive: Drive) -> None:
         self._reached = drive.length
-        if drive.core.ended:
+        if is_final(drive.core):
             self._result = result_of(self.id, drive.core)
-        self._engine.let_go(self)
+        self._engine.let_go(self, ended=drive.core.ended)
 
     def _rest(self) -> Rest:
         """What a glance at a session shows that is not known to be over: live, or folded."""
@@ -414,7 +422,7 @@ class Session:
         rest = glances.recall(self.id, self.row.length)
         if rest is None:
             rest = Rest.of(self.id, *fold(self._engine.store, self.id, self.plan))
-            if rest.result.status in ENDED:
+            if rest.final:
                 self._result = rest.result
             else:
                 glances.keep(self.id, rest)

@@ -1,0 +1,24 @@
+"""What a session was about when a step failed, so that it can go on from there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rondel.engine.frame import Frame
+from rondel.engine.loop_end import LoopEnd
+from rondel.engine.protocols import Question
+from rondel.engine.step import Step
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Failure:
+    """The loops, steps and questions that the failure of a step ended, and that step."""
+
+    step: Step | None
+    """None if it was the contract of a loop that failed, or a way out of it."""
+    frames: list[Frame]
+    steps: list[Step]
+    questions: dict[int, Question]
+    parked: dict[int, int]
+    ends: dict[int, LoopEnd]
+    ends_by_loop: dict[tuple[int, ...], bool]
