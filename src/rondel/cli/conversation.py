@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from rondel.cli.arguments import Answers
 from rondel.cli.keyboard import Keyboard
 from rondel.cli.views import View
+from rondel.engine.loops import ROUND_END
 from rondel.errors import RondelError, WrongState
 from rondel.sessions.engine import Engine
 from rondel.sessions.event import Event
@@ -19,6 +21,8 @@ from rondel.sessions.records import Result
 from rondel.sessions.session import Session
 
 PARKED = ("waiting", "suspended_locked", "paused")
+NEXT_ROUND = "Enter for the next round, f for all that follow"
+FREE = ("f", "free")
 LOOK = 0.2
 """Seconds between looks whether somebody else has answered."""
 
@@ -76,7 +80,7 @@ class Conversation:
             if question.address in _open(session):
                 self._view.show(question)
                 await self._answer(session, question)
-        if self._rests(session):
+        if self._rests(session) and not self._waits_for_enter(session):
             await self._settle(session, events)  # it came to rest before anybody looked
             return
         async for event in events:
@@ -85,6 +89,8 @@ class Conversation:
                 case "human_input_required":
                     await self._answer(session, event)
                 case "session_state_change" if self._is_parked(session, event):
+                    if self._waits_for_enter(session) and await self._goes_on(session):
+                        continue
                     await self._settle(session, events)
                     return
 
@@ -97,6 +103,25 @@ class Conversation:
         if status == "waiting":
             return session.questions.keys() <= self.unanswered.keys()
         return status in PARKED
+
+    def _waits_for_enter(self, session: Session) -> bool:
+        """Whether the person here looks at the session round by round."""
+        keyboard = self._keyboard
+        return keyboard is not None and keyboard.is_terminal and at_round_end(session)
+
+    async def _goes_on(self, session: Session) -> bool:
+        """Wait until the person here, or somebody elsewhere, lets the next round begin."""
+        keyboard = self._keyboard
+        if keyboard is None or self.interrupted:
+            return False
+        await session.settled()
+        typed = keyboard.enter(lambda: self._view.prompt(NEXT_ROUND))
+        line = await self._unless(typed, lambda: not at_round_end(session))
+        if line is None:
+            return not at_round_end(session)
+        with suppress(WrongState):  # somebody else may have been quicker
+            await session.resume(free=line in FREE)
+        return True
 
     async def _settle(self, session: Session, events: AsyncIterator[Event]) -> None:
         """Let steps under way finish, as a pause promises; who interrupts does not wait."""
@@ -133,15 +158,22 @@ class Conversation:
     ) -> str | None:
         """A line of the keyboard, unless somebody answers the question from elsewhere."""
         node = str(event.node_id)
-        line = asyncio.ensure_future(
-            keyboard.line(lambda: self._view.prompt(node) if typed else None)
-        )
+        line = keyboard.line(lambda: self._view.prompt(node) if typed else None)
+        text = await self._unless(line, lambda: event.address not in _open(session))
+        if text is None and event.address not in _open(session):
+            self._view.withdraw(node)
+        return text
+
+    async def _unless(
+        self, reading: Coroutine[Any, Any, str | None], is_settled: Callable[[], bool]
+    ) -> str | None:
+        """A line of the keyboard; None once what it is for is settled without it."""
+        line = asyncio.ensure_future(reading)
         while not line.done():
             await asyncio.wait({line}, timeout=LOOK)
-            if not line.done() and event.address not in _open(session):
+            if not line.done() and is_settled():
                 line.cancel()
                 await asyncio.wait({line})
-                self._view.withdraw(node)
                 return None
         return line.result()
 
@@ -195,6 +227,11 @@ class Conversation:
 
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def at_round_end(session: Session) -> bool:
+    """Whether the session is paused because somebody looks at it round by round."""
+    return session.status == "paused" and session.snapshot().reason == ROUND_END
 
 
 def _open(session: Session) -> set[str]:

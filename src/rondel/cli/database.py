@@ -11,7 +11,8 @@ from pathlib import Path
 from rondel.errors import CallError, UnknownSession
 from rondel.graph.names import Names
 from rondel.journal.store import SessionRow
-from rondel.sessions.engine import RUNS_PYTHON, Engine
+from rondel.sessions.engine import Engine
+from rondel.sessions.labels import RUNS_PYTHON
 from rondel.sessions.session import Session
 from rondel.sessions.stores import Durability, default_path
 

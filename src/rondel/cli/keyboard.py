@@ -37,6 +37,12 @@ class Keyboard:
             if line is None or line.strip():
                 return line and line.strip()
 
+    async def enter(self, prompt: Callable[[], None]) -> str | None:
+        """The next line, which may be empty, or None when there will be no more."""
+        prompt()
+        line = await self._next()
+        return line and line.strip()
+
     def close(self) -> None:
         """Read no more; whoever waits for a line gets None."""
         self._ended = True

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Annotated
+
+import typer
 
 from rondel.cli.conversation import past_of
 from rondel.cli.database import find, open_existing, ways
@@ -19,12 +22,16 @@ from rondel.cli.options import (
     NoInput,
     asker,
 )
+from rondel.sessions.controls import Resume
 
 
 def resume(
     session: Id,
     file: GraphFile = None,
     answers: GivenAnswers = None,
+    free: Annotated[
+        bool, typer.Option("--free", help="Do not pause after rounds any more.")
+    ] = False,
     as_json: AsEvents = False,
     no_input: NoInput = False,
     allow_python: AllowPython = False,
@@ -34,14 +41,16 @@ def resume(
 ) -> int:
     """Go on with a session here, with live progress: after a pause, a failed step, a crash, a kill.
 
-    Finished steps do not run again; the one that failed does. Of a session that is over it prints
+    Finished steps do not run again; the one that failed does. One that pauses after each round
+    goes on for one, or with --free without further stops. Of a session that is over it prints
     what became of it. Exit codes as those of rondel run.
     """
     foreground = Foreground(db, as_json, no_input, debug, answers or [], allow_python)
-    return asyncio.run(_resume(session, file, asker(by), foreground))
+    control = Resume(asker(by), free)
+    return asyncio.run(_resume(session, file, control, foreground))
 
 
-async def _resume(id: str, file: str | None, by: str, foreground: Foreground) -> int:
+async def _resume(id: str, file: str | None, control: Resume, foreground: Foreground) -> int:
     async with open_existing(foreground.db, foreground.allow_python) as engine:
         session = find(engine, id)
         if session.is_over:
@@ -50,5 +59,5 @@ async def _resume(id: str, file: str | None, by: str, foreground: Foreground) ->
         hand_over(session, file, ways(session, foreground.db).resume())
         foreground.answers_for(session.graph)
         past = past_of(engine, session)
-        await session.resume(by)
+        await session.resume(control.by, free=control.free)
         return await foreground.show(engine, session, f"resuming {session.row.graph_id}", past)

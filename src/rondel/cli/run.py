@@ -60,6 +60,12 @@ def run(
             help="What may be lost: nothing; nothing but in a power cut; anything.",
         ),
     ] = "normal",
+    debug_loops: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--debug-loop", metavar="HEAD", help="Pause after every round of that loop; repeatable."
+        ),
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one event a line, and last the result.")
     ] = False,
@@ -93,7 +99,8 @@ def run(
         complain(str(warning), "warning")
     foreground = Foreground(db, as_json, no_input, debug, answers or [], allow_python)
     foreground.answers_for(opened.graph)
-    return asyncio.run(_run(opened.graph, task, attach or [], foreground, kept))
+    debugged = debug_loops or []
+    return asyncio.run(_run(opened.graph, task, attach or [], foreground, kept, debugged))
 
 
 async def _run(
@@ -102,6 +109,7 @@ async def _run(
     files: Sequence[str],
     foreground: Foreground,
     durability: Durability,
+    debugged: Sequence[str],
 ) -> int:
     if files and "attachments" in task:
         raise CallError("-i attachments=... and --attach say the same; use one of them")
@@ -109,7 +117,7 @@ async def _run(
         engine.bind(graph)  # what is wrong with it is told before a file is kept
         if files:
             task = {**task, "attachments": [await engine.attach(file) for file in files]}
-        session = await engine.start(graph, task)
+        session = await engine.start(graph, task, debug=debugged)
         return await foreground.show(engine, session, f"running {graph.id}", Past())
 
 

@@ -44,6 +44,8 @@ NOTHING_SPENT: Final = Usage()
 NO_INPUTS: Final[dict[str, Any]] = {}
 """Those of a session that has not begun; shared by all and never changed."""
 
+NOT_DEBUGGED: Final[frozenset[str]] = frozenset()
+
 ENDED: Final = frozenset({"completed", "bounded", "failed", "cancelled"})
 
 
@@ -73,6 +75,9 @@ class Core(Handover):
         self.step_count = 0
         self.root: Frame | None = None
         self.paused = False
+        self.pause_reason = ""
+        self.debug = NOT_DEBUGGED
+        self.free = False
         self.lock: ticks.Locked | None = None
         self.failure: Failure | None = None
         """What the failure of a step has ended, for a session that may go on from there."""
@@ -158,9 +163,15 @@ class Core(Handover):
                 assert_never(tick)
 
     def _pause_or_go_on(self, tick: ticks.Paused | ticks.Resumed | ticks.Retried) -> None:
-        self.paused = isinstance(tick, ticks.Paused)
+        if isinstance(tick, ticks.Paused):
+            self.paused = True
+            return
+        self.paused, self.pause_reason = False, ""
         if isinstance(tick, ticks.Retried):
             self._retry()
+        elif tick.free:
+            self.free = True
+        self._begin_halted()
 
     def _unlock(self) -> None:
         self.lock = None
@@ -229,6 +240,8 @@ class Core(Handover):
 
     def _begin_session(self, tick: ticks.Started) -> None:
         self.inputs = tick.inputs
+        if tick.debug:
+            self.debug = frozenset(tick.debug)
         self.started_at = tick.at
         self._change_status("running", "")
         self.root = self._enter_graph(self.plan.root, None, [task_message(tick.inputs)])
@@ -319,7 +332,7 @@ class Core(Handover):
         if self.lock is not None:
             self._change_status("suspended_locked", self.lock.reason)
         elif self.paused:
-            self._change_status("paused", "")
+            self._change_status("paused", self.pause_reason)
         elif self.questions and self._is_idle():
             self._change_status("waiting", "question_open")
         else:
@@ -415,7 +428,7 @@ class Core(Handover):
         if messages and step.frame.scope.gauges:
             step.frame.hear_step(step, messages)
         self._pass_on(step, messages, fired, altered)
-        if not self.running or self.questions:
+        if not self.running or self.questions or self.paused:
             self._update_status()
 
     def _fail_step(self, tick: ticks.Failed) -> None:

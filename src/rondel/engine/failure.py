@@ -9,6 +9,9 @@ from rondel.engine.loop_end import LoopEnd
 from rondel.engine.protocols import Question
 from rondel.engine.step import Step
 
+RETRIED = ("step_failed", "contract_failed")
+"""The reasons of failed sessions that can go on from where they failed."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Failure:

@@ -52,6 +52,7 @@ class Frame:
         "fired",
         "goal",
         "goal_place",
+        "halted",
         "held",
         "hits",
         "item",
@@ -111,6 +112,8 @@ class Frame:
         """How the contract ends the loop, while that still needs something from outside."""
         self.ways: dict[int, Emission] | None = None
         """What it sends out then, while the edges' processes are at work on it."""
+        self.halted = False
+        """Whether its next round waits for somebody to resume the session."""
         self.judging = False
         """Whether the round is over and its judgement is awaited."""
         self.outputs = NO_OUTPUTS

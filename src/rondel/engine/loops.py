@@ -25,6 +25,9 @@ from rondel.engine.ticks import Altered
 from rondel.graph.plan import Group
 from rondel.graph.reasons import EXIT_EDGE, FAILED, MAX_ROUNDS, NO_RETRIGGER
 
+ROUND_END = "round_end"
+"""Why a session is paused that somebody looks at round by round."""
+
 LOOP = "LOOP"
 """The source of what a loop itself tells its head."""
 
@@ -35,6 +38,12 @@ class Loops(Schedule):
     questions: dict[int, Question]
     """What is asked, by step; what a loop asks, by the negative of its entry."""
     step_count: int
+    paused: bool
+    pause_reason: str
+    debug: frozenset[str]
+    """The heads of the loops after whose rounds the session pauses, besides those that say so."""
+    free: bool
+    """Whether somebody said that it pauses after no further round."""
 
     @abstractmethod
     def _leave_graph(self, frame: Frame) -> None:
@@ -165,8 +174,27 @@ class Loops(Schedule):
             return self._leave(frame, Ruling(NO_RETRIGGER))
         if frame.nudged:
             self._nudge(frame)
+        if self._pauses_after(frame):
+            frame.halted = self.paused = True
+            self.pause_reason = ROUND_END
+            return None
         self._next_round(frame)
         return None
+
+    def _pauses_after(self, frame: Frame) -> bool:
+        """Whether somebody wants to look at each round of the loop before the next one."""
+        if self.free:
+            return False
+        scope = frame.scope
+        named = bool(self.debug) and self.plan.nodes[scope.head or 0].id in self.debug
+        return named or scope.contract.debug
+
+    def _begin_halted(self) -> None:
+        """The session goes on, and with it every loop that waited for that after a round."""
+        for frame in [frame for frame in self.frames.values() if frame.halted]:
+            frame.halted = False
+            if not self.ended:
+                self._next_round(frame)
 
     def _nudge(self, frame: Frame) -> None:
         """Tell the head, after all else it is told, that the loop gets nowhere."""

@@ -15,6 +15,7 @@ from rondel.engine import ticks
 from rondel.engine.aging import AgingTranscript
 from rondel.engine.checkpoint import Checkpoint, Emission, Remembered
 from rondel.engine.core import ENDED, Core
+from rondel.engine.failure import RETRIED
 from rondel.engine.frame import NOWHERE, Frame
 from rondel.engine.loop_end import LoopEnd
 from rondel.engine.message import Message
@@ -85,6 +86,7 @@ class _Frame(msgspec.Struct, omit_defaults=True):
     retriggered: bool = False
     leaving: bool = False
     judging: bool = False
+    halted: bool = False
     cut: bool = False
     rolls_back: bool = False
     nudged: bool = False
@@ -143,6 +145,9 @@ class Snapshot(msgspec.Struct, omit_defaults=True):
     stuck: list[int]
     signals: dict[str, Any] = {}
     paused: bool = False
+    pause_reason: str = ""
+    debug: list[str] = []
+    free: bool = False
     lock: ticks.Locked | None = None
     parked: dict[int, int] = {}
     own: Usage = Usage()
@@ -181,6 +186,9 @@ def dump(core: Core, guard: Any = None) -> bytes:
             stuck=list(core.outputs.stuck),
             signals=core.signals,
             paused=core.paused,
+            pause_reason=core.pause_reason,
+            debug=sorted(core.debug),
+            free=core.free,
             lock=core.lock,
             parked=core.parked,
             own=core.own,
@@ -200,7 +208,7 @@ def load(core: Core, blob: bytes) -> Any:
         snapshot = _decoder.decode(blob)
         if snapshot.format != FORMAT:
             raise ValueError(f"snapshot of format {snapshot.format}")
-        if snapshot.status == "failed":
+        if snapshot.status == "failed" and snapshot.reason in RETRIED:
             raise ValueError("what a failure has ended is not in a snapshot")
         _Restoration(core, snapshot).run()
         return snapshot.guard
@@ -309,7 +317,8 @@ class _Restoration:
         core.spent, core.calls = snapshot.spent, snapshot.calls
         core.step_count = snapshot.step_count
         core.entry_count = snapshot.entry_count
-        core.paused = snapshot.paused
+        core.paused, core.pause_reason = snapshot.paused, snapshot.pause_reason
+        core.debug, core.free = frozenset(snapshot.debug), snapshot.free
         core.lock = snapshot.lock
         core.parked = snapshot.parked
         core.own, core.own_calls = snapshot.own, snapshot.own_calls

@@ -27,6 +27,8 @@ class Started(Tick, frozen=True, tag="start"):
     estimate: int | None = None
     """How many tokens it will take, as far as was known then."""
     estimated_from: str = ""
+    debug: list[str] = []
+    """The heads of loops after whose rounds it pauses, besides those whose contract says so."""
 
 
 Altered = dict[int, list[Message | None]]
@@ -142,6 +144,8 @@ class Resumed(Tick, frozen=True, tag="resume"):
     """The session goes on, after a pause or in a new process."""
 
     by: str = ""
+    free: bool = False
+    """Whether it pauses after no further round."""
 
 
 class Retried(Tick, frozen=True, tag="retry"):

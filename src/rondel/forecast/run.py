@@ -71,6 +71,9 @@ async def play(graph: Graph, engine: Engine, seed: str, situation: Situation) ->
         session = await engine.start(graph, situation.inputs)
         rng = Random(f"{seed}/{situation.number}/people")  # noqa: S311
         result = await session.settled()
+        if result.status == "paused":  # nobody looks at its rounds here
+            await session.resume(free=True)
+            result = await session.settled()
         for _ in range(ANSWERS_PER_RUN):
             if result.status != "waiting":
                 break

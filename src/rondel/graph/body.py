@@ -344,6 +344,7 @@ class Body:
             budget=budget.as_spec() if budget else Budget(),
             on_limit="ask" if loop.on_limit == "human" else loop.on_limit,
             carry=_carried(loop.carry),
+            debug=loop.debug,
             line=self.source.line((*self.path, "loops", head)),
         )
 

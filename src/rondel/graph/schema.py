@@ -284,6 +284,7 @@ class Loop(Part):
     exit: spec.ExitRule = Field(
         "round_end", description="When an exit edge fired: end after the round, or now."
     )
+    debug: bool = Field(False, description="Pause after every round that another one follows.")
 
 
 class Limits(Budget):

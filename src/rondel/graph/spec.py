@@ -137,6 +137,8 @@ class LoopSpec(msgspec.Struct, frozen=True):
     """Without any score, `best` is the last round."""
     carry: int | None = None
     """How many rounds' messages retained contexts bring into the next; None is all."""
+    debug: bool = False
+    """Whether the session pauses after every round that another one follows."""
     line: int | None = None
 
     @property

@@ -52,14 +52,20 @@ class Pause(Control, frozen=True, tag="pause"):
 
 
 class Resume(Control, frozen=True, tag="resume"):
-    """Go on after a pause, a failed step, or the end of the process that drove the session."""
+    """Go on after a pause, a failed step, or the end of the process that drove the session.
+
+    `free` says that it does not pause after rounds any more.
+    """
+
+    free: bool = False
 
     def tick(self, session: str, core: Core, now: float) -> ticks.Resumed | ticks.Retried | None:
         if core.ended:
             return None if core.failure is None else ticks.Retried(now, self.by)
         if core.lock is not None:
             raise WrongState(f"session {session} is locked; unlock it to go on")
-        return ticks.Resumed(now, self.by) if core.status in ("paused", "running") else None
+        stands = core.status in ("paused", "running") or (self.free and not core.free)
+        return ticks.Resumed(now, self.by, self.free) if stands else None
 
 
 class Stop(Control, frozen=True, tag="stop"):

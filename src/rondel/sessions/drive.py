@@ -18,10 +18,11 @@ from rondel.engine.snapshot import dump, load
 from rondel.engine.step import Step
 from rondel.errors import RondelError, Unstorable
 from rondel.graph.plan import Plan
-from rondel.journal.store import Durable, Store
+from rondel.journal.store import Durable, SessionRow, Store
 from rondel.sessions.controls import AnyControl, Expire, from_letter
 from rondel.sessions.events import Narrator
 from rondel.sessions.expectation import Expected
+from rondel.sessions.labels import DEBUG
 from rondel.sessions.stream import Audience
 
 SNAPSHOT_EVERY = 2000
@@ -125,9 +126,11 @@ class Drive(Runner):
         """How many ticks the session has."""
         return self.stepper.length
 
-    def begin(self, inputs: dict[str, Any], expected: Expected) -> Durable:
+    def begin(self, row: SessionRow, expected: Expected) -> Durable:
         """Start the session; it goes on when somebody drives it."""
-        entry = self.stepper.enter(self, ticks.Started(self._host.now(), inputs, *expected))
+        debug = row.labels.get(DEBUG, [])
+        started = ticks.Started(self._host.now(), row.inputs, *expected, debug)
+        entry = self.stepper.enter(self, started)
         return None if entry is None else self._see_to(entry)
 
     async def carry_out(self, control: AnyControl) -> None:

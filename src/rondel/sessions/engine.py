@@ -39,6 +39,7 @@ from rondel.sessions.fork import Fork, plan_fork
 from rondel.sessions.graph import Graph, as_graph
 from rondel.sessions.ids import new_id
 from rondel.sessions.inputs import Inputs, as_inputs
+from rondel.sessions.labels import RUNS_PYTHON, debugging, labels_of
 from rondel.sessions.owner import is_gone, new_owner, process_of
 from rondel.sessions.quarantine import Quarantine
 from rondel.sessions.records import Result
@@ -50,9 +51,6 @@ from rondel.sessions.stream import Audience
 
 LEASE = 30.0
 """Seconds after which a session is free again whose process does not renew its lease."""
-
-RUNS_PYTHON = "runs_python"
-"""The label of sessions with code in their graph."""
 
 POLL = 0.2
 """Seconds between looks for what other processes wrote."""
@@ -101,9 +99,19 @@ class Engine:
 
     # Sessions
 
-    async def start(self, graph: Graph | str | os.PathLike[str], inputs: Inputs = None) -> Session:
-        """Start a session of the graph; plain text is `{"task": TEXT}`."""
-        session = await self._start(graph, inputs)
+    async def start(
+        self,
+        graph: Graph | str | os.PathLike[str],
+        inputs: Inputs = None,
+        *,
+        debug: Sequence[str] = (),
+    ) -> Session:
+        """Start a session of the graph; plain text is `{"task": TEXT}`.
+
+        It pauses after every round of the loops whose heads `debug` names: `session.resume()`
+        goes on for one round. Raises GraphError or CallError if the graph or the call is wrong.
+        """
+        session = await self._start(graph, inputs, debug)
         self._handles[session.id] = session
         return session
 
@@ -112,7 +120,9 @@ class Engine:
         session = await self._start(graph, inputs)
         return await session.settled()
 
-    async def _start(self, graph: Graph | str | os.PathLike[str], inputs: Inputs) -> Session:
+    async def _start(
+        self, graph: Graph | str | os.PathLike[str], inputs: Inputs, debug: Sequence[str] = ()
+    ) -> Session:
         if self._closed:
             raise Disconnected("the engine is closed; it starts nothing any more")
         given = as_inputs(inputs)
@@ -127,7 +137,7 @@ class Engine:
             document=stored.document,
             includes=stored.includes,
             inputs=given,
-            labels=bound.labels,
+            labels={**bound.labels, **debugging(bound.binding.plan, debug)},
         )
         return await self._begin(row, graph, bound.binding)
 
@@ -206,7 +216,7 @@ class Engine:
             document=fork.graph.stored.document,
             includes=session.row.includes,
             inputs=fork.inputs,
-            labels={**session.row.labels, **_labels(fork.graph)},
+            labels={**session.row.labels, **labels_of(fork.graph)},
             parent=session.id if fork.length else None,
             parent_length=fork.length,
         )
@@ -277,7 +287,7 @@ class Engine:
                 memory=memory, attachments=self.attachments
             )
             binding = graph.bind(serving, (guard, *self._middleware))
-            bound = self._bindings[graph] = _Bound(binding, _labels(graph))
+            bound = self._bindings[graph] = _Bound(binding, labels_of(graph))
         return bound
 
     def graph_of(self, row: SessionRow) -> Graph:
@@ -408,7 +418,7 @@ class Engine:
         self._shelf.keep(row.id, graph)
         session = Session(row.id, self, graph)
         if row.parent is None:
-            await session.begin(binding, row.inputs, self.expectation.of(graph, binding.plan))
+            await session.begin(binding, row, self.expectation.of(graph, binding.plan))
         else:
             self._handles[row.id] = session
             await self._mark_fork(row.id, row.parent)
@@ -478,18 +488,6 @@ def run(
     except RuntimeError:
         return asyncio.run(main())
     raise CallError("rondel.run blocks; inside async code write: await engine.run(graph, inputs)")
-
-
-def _labels(graph: Graph) -> dict[str, Any]:
-    """What it takes to go on with a session of the graph, as its row says it."""
-    labels: dict[str, Any] = {}
-    if graph.is_python:
-        labels["python"] = True
-    if any(node.spec.type == PYTHON for node in graph.plan().nodes):
-        labels[RUNS_PYTHON] = True
-    if names := graph.stored.names:
-        labels["secrets"] = names
-    return labels
 
 
 def _surest(given: Sequence[float | None]) -> float | None:

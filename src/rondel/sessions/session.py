@@ -210,17 +210,18 @@ class Session:
         """Start no further step; steps under way finish."""
         await self.control(Pause(by))
 
-    async def resume(self, by: str = "") -> None:
+    async def resume(self, by: str = "", *, free: bool = False) -> None:
         """Go on after a pause, a failed step, or the end of the process that drove the session.
 
         A step that failed runs again. A session that is over in any other way stays as it is.
+        One that pauses after each round goes on for one, or with `free` without further stops.
         """
         self._error = None
         if self._drive is not None and self._drive.core.ended:
             await self.settled()  # it is taken up anew, with nothing left of how it ended
         if self._drive is None and self.status in ENDED and self.is_over:
             return
-        await self.control(Resume(by))
+        await self.control(Resume(by, free))
 
     async def stop(self, by: str = "") -> None:
         """End the session; steps under way are cancelled."""
@@ -256,10 +257,10 @@ class Session:
         try:
             if resuming and drive.core.status == "pending":
                 expected = self._engine.expectation.of(self.graph, self.plan)
-                begun = drive.begin(self.row.inputs, expected)
+                begun = drive.begin(self.row, expected)
                 if begun is not None:
                     await begun
-            elif not (resuming and _goes_on_by_itself(drive)):
+            elif not _is_done(control, drive):
                 await drive.carry_out(control)
         finally:
             self._controls -= 1
@@ -309,10 +310,10 @@ class Session:
 
     # The engine's side
 
-    async def begin(self, binding: Binding, inputs: dict[str, Any], expected: Expected) -> None:
+    async def begin(self, binding: Binding, row: SessionRow, expected: Expected) -> None:
         """Start; the first step runs as soon as the event loop gets to it."""
         drive = self._drive = self._engine.drive(self, binding, self._audience, is_new=True)
-        begun = drive.begin(inputs, expected)
+        begun = drive.begin(row, expected)
         if begun is not None:
             await begun
         self._keep_driving(drive)
@@ -435,7 +436,10 @@ class Session:
             raise self._error
 
 
-def _goes_on_by_itself(drive: Drive) -> bool:
+def _is_done(control: AnyControl, drive: Drive) -> bool:
     """Whether there is nothing to resume: it runs here, or ended just before its process did."""
-    running = drive.driving and drive.core.status == "running"
-    return running or (drive.was_stale and drive.core.ended)
+    if not isinstance(control, Resume):
+        return False
+    core = drive.core
+    running = drive.driving and core.status == "running" and (core.free or not control.free)
+    return running or (drive.was_stale and core.ended)

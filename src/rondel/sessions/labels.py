@@ -1,0 +1,48 @@
+"""What is noted beside a session: what it takes to go on with it, and how it was started."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rondel.certificate.forest import forest_of
+from rondel.errors import CallError
+from rondel.graph.names import Names
+from rondel.graph.plan import Plan
+from rondel.nodes.python import PYTHON
+from rondel.sessions.graph import Graph
+
+RUNS_PYTHON = "runs_python"
+"""The label of sessions with code in their graph."""
+
+DEBUG = "debug"
+"""The label of sessions that pause after the rounds of some loops: the heads of these."""
+
+
+def labels_of(graph: Graph) -> dict[str, Any]:
+    """What it takes to go on with a session of the graph, as its row says it."""
+    labels: dict[str, Any] = {}
+    if graph.is_python:
+        labels["python"] = True
+    if any(node.spec.type == PYTHON for node in graph.plan().nodes):
+        labels[RUNS_PYTHON] = True
+    if names := graph.stored.names:
+        labels["secrets"] = names
+    return labels
+
+
+def debugging(plan: Plan, heads: Sequence[str]) -> dict[str, Any]:
+    """The label of a session that pauses after the rounds of these loops; none if there are none.
+
+    Raises CallError for what heads no loop.
+    """
+    if not heads:
+        return {}
+    if isinstance(heads, str):
+        raise CallError(f"debug is a list of loops; write [{heads!r}]")
+    known = {plan.nodes[body.head].id for body in forest_of(plan).loops if body.head is not None}
+    for head in heads:
+        if head not in known:
+            hint = Names(sorted(known)).hint(head) if known else "the graph has no loop"
+            raise CallError(f"debug: {head!r} heads no loop; {hint}")
+    return {DEBUG: list(heads)}
