@@ -84,9 +84,7 @@ class Writer:
         loop = self._turn
         if loop is not None and loop is _running_loop() and self._stopped is None:
             self._latest = head
-            write = Write(head, record, None, loop)
-            self._queue.append(write)
-            return write
+            return self._enqueue(Write(head, record), loop)
         quick = self._latest is head and head.error is None and not self._queue
         if quick and self._pace < SLOW and self._writing.acquire(blocking=False):
             try:
@@ -101,17 +99,22 @@ class Writer:
         self._demand_open()
         alone = self._latest is write.head and not self._queue
         self._latest = write.head
-        loop = write.loop = _running_loop()
+        loop = _running_loop()
         if loop is None:
             self._commit_here(write)
             return None
         if alone and self._pace < SLOW and self._commit_at_once(write):
             return None
-        self._queue.append(write)
+        durable = self._enqueue(write, loop)
         if self._turn is not loop:
             self._turn = loop
             loop.call_soon(self._end_turn, loop)
-        return write
+        return durable
+
+    def _enqueue(self, write: Write, loop: asyncio.AbstractEventLoop) -> asyncio.Future[None]:
+        write.future = loop.create_future()
+        self._queue.append(write)
+        return write.future
 
     def submit_all(self, writes: list[Write]) -> None:
         """Write them in one transaction, after what is queued."""
@@ -431,22 +434,19 @@ class Writer:
 
     @staticmethod
     def _wake(batch: list[Write], here: asyncio.AbstractEventLoop | None = None) -> None:
-        """Tell everybody who waits, with one call for each loop; those in `here` at once.
-
-        At once means in this very call, so the caller is no task and holds no lock.
-        """
+        """Tell everybody who waits, with one call for each loop; `here` is the running one."""
         if ARMED:
             crash_point("before_wake")
-        loops = {write.loop for write in batch}
-        for loop in loops:
-            writes = batch if len(loops) == 1 else [w for w in batch if w.loop is loop]
-            if loop is None:
-                continue
+        waited: dict[asyncio.AbstractEventLoop, list[Write]] = {}
+        for write in batch:
+            if write.future is not None:
+                waited.setdefault(write.future.get_loop(), []).append(write)
+        for loop, writes in waited.items():
             if loop is here:
-                settle_all(writes, loop)
+                settle_all(writes)
             else:
                 with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                    loop.call_soon_threadsafe(settle_all, writes, loop)
+                    loop.call_soon_threadsafe(settle_all, writes)
 
 
 def _lost(head: Head, row: tuple[int, int | None, str | None] | None) -> RondelError:
