@@ -34,7 +34,8 @@ PAGE = 1024
 PATIENCE = 10.0
 """Seconds to wait for another process that is writing."""
 
-_NAP = 0.002
+NAP = 0.002
+"""Seconds between two tries."""
 
 T = TypeVar("T")
 
@@ -66,6 +67,8 @@ class Database:
         self.path = Path(path).expanduser().absolute()
         self.durability = durability
         self.patience = patience
+        self._file: tuple[int, int] | None = None
+        """Which file it is, whatever its path leads to later."""
 
     def open(self) -> sqlite3.Connection:
         """A connection that may write, to a file that is there and up to date."""
@@ -84,7 +87,31 @@ class Database:
                 raise
         except sqlite3.Error as error:
             raise self.explain(error) from error
+        self._file = self._file_now()
         return db
+
+    def is_in_place(self) -> bool:
+        """Whether the path still leads to the file that was opened."""
+        return self._file_now() == self._file
+
+    def _file_now(self) -> tuple[int, int] | None:
+        try:
+            found = os.stat(self.path)
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    @property
+    def log(self) -> Path:
+        """The write-ahead log beside the file."""
+        return self.path.with_name(self.path.name + "-wal")
+
+    def log_size(self) -> int:
+        """Bytes of the write-ahead log."""
+        try:
+            return self.log.stat().st_size
+        except OSError:
+            return 0
 
     def reader(self) -> sqlite3.Connection:
         """A connection that only reads."""
@@ -184,7 +211,7 @@ class Database:
             except sqlite3.OperationalError as error:
                 if not is_busy(error) or time.monotonic() >= deadline:
                     raise
-                time.sleep(_NAP)
+                time.sleep(NAP)
 
 
 def _header(db: sqlite3.Connection) -> tuple[int, int, int]:

@@ -322,6 +322,13 @@ class MemoryStore(Recollection):
 
     # The store itself
 
+    def ready(self) -> None:
+        """Nobody else is ever in the way."""
+
+    def pack(self) -> bool:
+        """What was deleted takes no space."""
+        return True
+
     def close(self) -> None:
         """Nothing to do."""
 

@@ -73,6 +73,7 @@ class SqliteStore:
     ) -> None:
         database = Database(path, durability, patience)
         self.path = database.path
+        self._patience = patience
         self._writer = Writer(database)
         self._readers = Readers(database)
         self._heads: dict[str, Head] = {}
@@ -116,7 +117,8 @@ class SqliteStore:
 
         if row.id not in self._heads or not self._heads[row.id].key:
             self._heads[row.id] = head
-        return self._writer.submit(Write(head, None, insert))
+        deadline = clock.monotonic() + self._patience
+        return self._writer.submit(Write(head, None, insert, deadline))
 
     def session(self, id: str) -> SessionRow | None:
         """The session's row, or None."""
@@ -279,7 +281,7 @@ class SqliteStore:
             "UPDATE head SET owner = NULL, until = NULL "  # noqa: S608
             f"WHERE session = {_KEY} AND owner = ?"
         )
-        self._writer.run(id, lambda db: db.execute(statement, (id, owner)), must_last=False)
+        self._writer.run_soon(id, lambda db: db.execute(statement, (id, owner)))
         head = self._heads.get(id)
         if head is not None and head.owner == owner:
             del self._heads[id]
@@ -316,7 +318,7 @@ class SqliteStore:
     def discard(self, id: str, letter: int) -> None:
         """Remove a letter that changes nothing."""
         statement = f"DELETE FROM letter WHERE session = {_KEY} AND number = ?"  # noqa: S608
-        self._writer.run(id, lambda db: db.execute(statement, (id, letter)))
+        self._writer.run_soon(id, lambda db: db.execute(statement, (id, letter)))
 
     def pending(self, ids: Iterable[str] | None = None) -> set[str]:
         """Which sessions, or which of these, have letters."""
@@ -411,6 +413,14 @@ class SqliteStore:
             return sqlite_attachments.used_by(db, id)
 
     # The store itself
+
+    def ready(self) -> Durable:
+        """None if the file takes writes now; else it does once this has been awaited."""
+        return self._writer.ready()
+
+    def pack(self) -> bool:
+        """Give the space of what was deleted back to the disk."""
+        return self._writer.pack()
 
     def close(self) -> None:
         """Make everything durable and let go of the file."""

@@ -7,7 +7,9 @@ working memory of groups of sessions, and the attachments of messages.
 Writes that a step waits for (`create`, `append`, `set_status`, `save_snapshot`) return None when
 they are durable already and else an awaitable that ends when they are. For one session, all
 writes take effect in the order of the calls, whether anybody awaits them or not. Everything else
-is done on return.
+is done on return; but while another process keeps the store locked, `release` and `discard`
+called on an event loop take effect as soon as it lets go. A write of a session that is there
+waits as long as that takes.
 Reads see only what is durable, from this process or any other.
 """
 
@@ -316,6 +318,18 @@ class Store(Protocol):
         ...
 
     # The store itself
+
+    def ready(self) -> Durable:
+        """None if the store takes writes now; else it does once this has been awaited.
+
+        While another process keeps the store to itself, calls that are done on return would stop
+        the event loop: await this before them.
+        """
+        ...
+
+    def pack(self) -> bool:
+        """Give the space of what was deleted back to the disk; False if that is put off."""
+        ...
 
     def close(self) -> None:
         """Make everything durable and let go."""

@@ -13,17 +13,24 @@ from rondel.journal.head import Head
 class Write:
     """A tick, or another change, and the future of whoever waits until it is durable."""
 
-    __slots__ = ("also", "error", "future", "head", "record")
+    __slots__ = ("alone", "also", "deadline", "error", "future", "head", "record")
 
     def __init__(
         self,
         head: Head,
         record: bytes | None,
         also: Callable[[sqlite3.Connection], object] | None = None,
+        deadline: float | None = None,
+        *,
+        alone: bool = False,
     ) -> None:
         self.head = head
         self.record = record
         self.also = also
+        self.deadline = deadline
+        """When it is refused if another process is still in the way, by the monotonic clock."""
+        self.alone = alone
+        """Whether it is written in a transaction of its own, after all that came before."""
         self.error: RondelError | None = None
         self.future: asyncio.Future[None] | None = None
         """None if nobody can wait for it."""

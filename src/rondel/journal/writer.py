@@ -3,8 +3,9 @@
 A lone session commits where it appends, the quick way (`follower`): handing over to a thread
 costs several times what the commit does. When several sessions append in the same turn of the
 event loop, the turn ends with one commit for all of them. On a disk where a commit takes long, and
-while another process holds the lock, a thread commits and the loop runs on. The thread also moves
-what was committed from the write-ahead log into the file, which takes the longest.
+while another process holds the lock, a thread commits and the loop runs on; however long that
+takes, nothing queued is lost. The thread also moves what was committed from the write-ahead log
+into the file, which takes the longest.
 """
 
 from __future__ import annotations
@@ -18,35 +19,28 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeVar
 
-from rondel.errors import JournalClosed, JournalError, LeaseLost, RondelError
+from rondel.errors import (
+    JournalClosed,
+    JournalError,
+    JournalLocked,
+    JournalUnwritable,
+    RondelError,
+)
+from rondel.journal.batch import apply
 from rondel.journal.crash import ARMED, crash_point
-from rondel.journal.database import PAGE, Database, is_busy, rollback
+from rondel.journal.database import NAP, PAGE, Database, is_busy, rollback
 from rondel.journal.follower import Follower
 from rondel.journal.head import Head
+from rondel.journal.log import Log
 from rondel.journal.store import Durable
 from rondel.journal.write import Write, settle_all
 
 SLOW = 0.001
 """Seconds of a commit above which it is left to the thread."""
 
-CHECKPOINT = 8000
-"""Pages in the write-ahead log, roughly, after which they are moved into the file."""
-
-CHECKPOINT_OF_FULL = 500
-"""The same where every commit waits for the disk, which takes twice as long while the log grows:
-emptied early, it is written over again at the length that it has."""
-
 _SMOOTHING = 0.2
 _HICCUP = 2 * SLOW
 """What a commit counts at most: four slow ones in a row make a slow disk, one does not."""
-
-_TAIL = "SELECT seq, session, n FROM tick ORDER BY seq DESC LIMIT 1"
-_SETTLE = "UPDATE head SET length = ?, last = ? WHERE session = ? AND length < ?"
-_MOVE = "UPDATE head SET length = ?, last = ? WHERE session = ? AND length = ? AND owner IS ?"
-_INSERT = "INSERT INTO tick (seq, session, n, prev, record) VALUES "
-_FIELDS = 5
-_INSERTS = [(rows, _INSERT + ", ".join(["(?, ?, ?, ?, ?)"] * rows)) for rows in (64, 16, 4, 1)]
-"""One statement for many rows takes half as long as one for each."""
 
 _running_loop = asyncio._get_running_loop
 
@@ -71,10 +65,7 @@ class Writer:
         """What a commit has taken of late."""
         self._thread: threading.Thread | None = None
         self._bell = threading.Event()
-        self._pages = 0
-        """What the write-ahead log has grown by, at least."""
-        full = database.durability == "full"
-        self._limit = min(CHECKPOINT, CHECKPOINT_OF_FULL) if full else CHECKPOINT
+        self._log = Log(database, self._db)
         self._version = 0
 
     # What the store asks for
@@ -125,23 +116,25 @@ class Writer:
             if write.error is not None:
                 raise write.error
 
-    def run(self, id: str, job: Job[T], *, must_last: bool = True, pages: int = 0) -> T:
+    def run(
+        self, id: str, job: Job[T], *, must_last: bool = True, pages: int = 0, patient: bool = True
+    ) -> T:
         """Do the job in a transaction of its own, after what is queued for the session.
 
         What need not outlast a power cut is spared the wait for the disk; `pages` is what a large
-        one adds to the log.
+        one adds to the log. Raises JournalLocked if another process is in the way too long.
         """
         relax = not must_last and self._database.durability == "full"
         with self._writing:
             if any(write.head.id == id for write in list(self._queue)):
-                self._flush()
+                self._flush(patient=patient)
             self._demand_open()
-            self._follower.let_go()
             db = self._db
             try:
                 if relax:
+                    self._follower.let_go()
                     db.execute("PRAGMA synchronous = NORMAL")
-                self._database.begin(db)
+                self._begin(patient=patient)
                 result = job(db)
                 db.execute("COMMIT")
             except sqlite3.Error as error:
@@ -150,10 +143,47 @@ class Writer:
                 rollback(db)
                 if relax:
                     db.execute("PRAGMA synchronous = FULL")
-            self._pages += pages
-            if self._pages >= self._limit:
+            if self._log.grows(pages):
                 self._ring()
             return result
+
+    def run_soon(self, id: str, job: Job[object]) -> None:
+        """Do the job now, or as soon as another process lets go of the file."""
+        try:
+            self.run(id, job, must_last=False, patient=_running_loop() is None)
+        except JournalLocked:
+            if _running_loop() is None:
+                raise
+            self._queue.append(Write(Head(id), None, job, alone=True))
+            self._ring()
+
+    def ready(self) -> Durable:
+        """None if the file takes writes now; else it does once this has been awaited."""
+        loop = _running_loop()
+        if loop is None:
+            return None
+        try:
+            self.run("", lambda _: None, must_last=False, patient=False)
+        except JournalLocked:
+            waiting = self._enqueue(Write(Head(""), None), loop)
+            self._ring()
+            return waiting
+        return None
+
+    def pack(self) -> bool:
+        """Give the space of what was deleted back; False if somebody else is in the way."""
+        with self._writing:
+            try:
+                self._flush()
+                self._demand_open()
+                self._follower.let_go()
+                return self._log.pack()
+            except JournalLocked:
+                return False
+            except sqlite3.Error as error:
+                if is_busy(error):
+                    return False
+                raise self._explain(error) from error
 
     def changes(self) -> int:
         """A number that changes when another connection has written."""
@@ -173,7 +203,7 @@ class Writer:
         with self._writing:
             if isinstance(self._stopped, JournalClosed):
                 return
-            failed = self._flush()
+            failed = self._flush_at_last()
             self._stopped = JournalClosed(f"the journal {self._database.path} is closed")
             self._follower.close()
             self._db.close()
@@ -229,7 +259,7 @@ class Writer:
             self._writing.release()
         if done:
             self._wake(batch, loop)
-        else:
+        if self._queue:
             self._ring()
 
     def _ring(self) -> None:
@@ -242,38 +272,86 @@ class Writer:
             self._bell.set()
 
     def _work(self) -> None:
-        while True:
+        while not isinstance(self._stopped, JournalClosed):
             self._bell.wait()
             self._bell.clear()
-            with self._writing:
-                if isinstance(self._stopped, JournalClosed):
-                    return
-                self._flush()
-                if self._pages >= self._limit:
-                    self._pages = 0
-                    self._follower.let_go()
-                    with suppress(sqlite3.Error):  # the log holds it all; next time, then
-                        self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            while self._is_held_up():
+                time.sleep(NAP)
+
+    def _is_held_up(self) -> bool:
+        """Write what is queued; True if another process is in the way, and all is as it was.
+
+        The lock is given back between two tries, so that nobody here waits for that process.
+        """
+        with self._writing:
+            if isinstance(self._stopped, JournalClosed):
+                return False
+            try:
+                self._flush(patient=False)
+            except JournalLocked as error:
+                self._refuse_late(error)
+                return bool(self._queue)
+            if self._log.is_due:
+                self._follower.let_go()
+                self._log.checkpoint()
+        return False
 
     # The commit; the caller holds `_writing`
 
     def _take(self) -> list[Write]:
-        take = self._queue.popleft
-        return [take() for _ in range(len(self._queue))]
+        """The writes of the next transaction."""
+        queue = self._queue
+        batch = [queue.popleft()]
+        while queue and not (batch[0].alone or queue[0].alone):
+            batch.append(queue.popleft())
+        return batch
 
-    def _flush(self) -> RondelError | None:
-        """Write all that is queued; an error, if some of it could not be."""
-        batch = self._take()
-        if not batch:
-            return None
-        self._commit(batch)
-        self._wake(batch)
-        return next((write.error for write in batch if write.error), None)
+    def _flush(self, *, patient: bool = True) -> RondelError | None:
+        """Write all that is queued; an error, if some of it could not be.
+
+        Raises JournalLocked if another process is in the way; all is then queued as it was.
+        """
+        failed: RondelError | None = None
+        while self._queue:
+            try:
+                self._begin(patient=patient)
+            except JournalLocked:
+                raise
+            except RondelError as error:
+                batch = self._take()
+                self._refuse(batch, error)
+            else:
+                batch = self._take()
+                self._finish(batch)
+            self._wake(batch)
+            failed = failed or next((write.error for write in batch if write.error), None)
+        return failed
+
+    def _refuse_late(self, error: JournalLocked) -> None:
+        """Give up what does not wait for another process for ever."""
+        now = time.monotonic()
+        late = [w for w in list(self._queue) if w.deadline is not None and w.deadline <= now]
+        for write in late:
+            self._queue.remove(write)
+        self._refuse(late, error)
+        self._wake(late)
+
+    def _flush_at_last(self) -> RondelError | None:
+        """Write all that is queued, or say why it will never be written."""
+        try:
+            return self._flush()
+        except JournalLocked as error:
+            batch = list(self._queue)
+            self._queue.clear()
+            self._refuse(batch, error)
+            self._wake(batch)
+            return error
 
     def _follow(self, head: Head, record: bytes) -> bool:
         """Write a tick the quick way; False if that way is not open."""
         if ARMED:
             crash_point("before_commit")
+        self._demand_file()
         began = time.perf_counter()
         try:
             if not self._follower.write(head, record, began):
@@ -284,14 +362,34 @@ class Writer:
         self._committed(began, 1 + len(record) // PAGE)
         return True
 
-    def _commit(self, batch: list[Write]) -> None:
-        """Write the batch, waiting for other processes; each write has its error or is durable."""
+    def _begin(self, *, patient: bool) -> None:
+        """Open a transaction; JournalLocked is raised if another process is in the way."""
+        self._demand_open()
+        self._demand_file()
         self._follower.let_go()
         try:
-            self._demand_open()
-            self._database.begin(self._db)
+            if patient:
+                self._database.begin(self._db)
+            else:
+                self._db.execute("BEGIN IMMEDIATE")
         except sqlite3.Error as error:
-            self._refuse(batch, self._explain(error))
+            raise self._explain(error) from error
+
+    def _demand_file(self) -> None:
+        """Refuse to write where nobody will find it: the file was deleted, or replaced."""
+        if not self._database.is_in_place():
+            self._stopped = JournalUnwritable(
+                f"the journal {self._database.path} was deleted or replaced while it was in use; "
+                "what comes after is not written; put the file back and resume the sessions"
+            )
+            self._demand_open()
+
+    def _commit(self, batch: list[Write]) -> None:
+        """Write the batch, waiting for other processes; each write has its error or is durable."""
+        try:
+            self._begin(patient=True)
+        except JournalLocked:
+            raise
         except RondelError as error:
             self._refuse(batch, error)
         else:
@@ -299,14 +397,10 @@ class Writer:
 
     def _try_commit(self, batch: list[Write]) -> bool:
         """The same without waiting; False if another process is writing."""
-        self._follower.let_go()
         try:
-            self._demand_open()
-            self._db.execute("BEGIN IMMEDIATE")
-        except sqlite3.Error as error:
-            if is_busy(error):
-                return False
-            self._refuse(batch, self._explain(error))
+            self._begin(patient=False)
+        except JournalLocked:
+            return False
         except RondelError as error:
             self._refuse(batch, error)
         else:
@@ -315,7 +409,7 @@ class Writer:
 
     def _finish(self, batch: list[Write]) -> None:
         try:
-            heads, pages = self._apply(batch)
+            heads, pages = apply(self._db, batch)
             if ARMED:
                 crash_point("before_commit")
             began = time.perf_counter()
@@ -333,84 +427,8 @@ class Writer:
             crash_point("after_commit")
         took = min(time.perf_counter() - began, _HICCUP)
         self._pace += _SMOOTHING * (took - self._pace)
-        self._pages += pages
-        if self._pages >= self._limit:
+        if self._log.grows(pages):
             self._ring()
-
-    def _apply(self, batch: list[Write]) -> tuple[list[Head], int]:
-        """Put the batch into the open transaction, without what has become impossible.
-
-        The sessions that have new ticks, and how many pages that takes, roughly.
-        """
-        seq = self._settle_last()
-        heads: list[Head] = []
-        values: list[int | bytearray | None] = []
-        size = 0
-        for write in batch:
-            head, record = write.head, write.record
-            if head.error is not None or write.also is not None:
-                self._do_other_change(write)
-            if record is None or write.error is not None:
-                continue
-            length = head.length
-            if length == head.stored:
-                heads.append(head)
-            seq += 1
-            values += (seq, head.key, length, head.last, bytearray(record))
-            head.length = length + 1
-            head.last = seq
-            size += len(record)
-        moves = [(head.length, head.last, head.key, head.stored, head.owner) for head in heads]
-        if heads and self._db.executemany(_MOVE, moves).rowcount != len(heads):
-            return self._apply_without_losers(batch, heads)
-        self._insert(values)
-        return heads, 2 + len(heads) // 16 + size // PAGE
-
-    def _insert(self, values: list[int | bytearray | None]) -> None:
-        """Add the rows of ticks whose fields these are, one after the other."""
-        start = 0
-        for rows, statement in _INSERTS:
-            width = rows * _FIELDS
-            while len(values) - start >= width:
-                self._db.execute(statement, values[start : start + width])
-                start += width
-
-    def _settle_last(self) -> int:
-        """Bring the head of the file's last tick up to date; the tick's place."""
-        row = self._db.execute(_TAIL).fetchone()
-        if row is None:
-            return 0
-        seq, session, n = row
-        self._db.execute(_SETTLE, (n + 1, seq, session, n + 1))
-        return int(seq)
-
-    def _do_other_change(self, write: Write) -> None:
-        """What is asked for besides a tick, or instead of one, unless that is impossible."""
-        if write.head.error is not None:
-            write.error = write.head.error
-        elif write.also is not None and write.error is None:
-            try:
-                write.also(self._db)
-            except RondelError as error:
-                write.error = error
-                if not write.head.key:
-                    write.head.error = error
-
-    def _apply_without_losers(
-        self, batch: list[Write], heads: list[Head]
-    ) -> tuple[list[Head], int]:
-        """Some session is not as this process left it: begin again without such sessions."""
-        rollback(self._db)
-        self._database.begin(self._db)
-        for head in heads:
-            row = self._db.execute(
-                "SELECT length, last, owner FROM extent WHERE session = ?", (head.key,)
-            ).fetchone()
-            if row is None or (row[0], row[2]) != (head.stored, head.owner):
-                head.error = _lost(head, row)
-            else:
-                head.place(row[0], row[1])
-        return self._apply(batch)
 
     @staticmethod
     def _refuse(batch: list[Write], error: RondelError) -> None:
@@ -447,17 +465,3 @@ class Writer:
             else:
                 with suppress(RuntimeError):  # the loop is closed: nobody waits any more
                     loop.call_soon_threadsafe(settle_all, writes)
-
-
-def _lost(head: Head, row: tuple[int, int | None, str | None] | None) -> RondelError:
-    if row is None:
-        return LeaseLost(f"session {head.id!r} was deleted")
-    length, _, owner = row
-    if owner is not None and owner != head.owner:
-        return LeaseLost(f"session {head.id!r} is driven by {owner} now; acquire it first")
-    if length != head.stored:
-        return LeaseLost(
-            f"somebody else wrote to session {head.id!r}: it has {length} ticks where this "
-            f"process knew {head.stored}; acquire it and read it again"
-        )
-    return LeaseLost(f"the lease of session {head.id!r} was given back; acquire it first")

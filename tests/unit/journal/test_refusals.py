@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -303,10 +303,7 @@ def test_a_lock_that_is_not_given_up_is_an_error_and_no_more(path: Path) -> None
         assert "another process" in said(refused, path)
         assert store.read("a", 0) == [tick(0)]
         with pytest.raises(JournalLocked):
-            store.acquire("a", "me", 60)
-    with pytest.raises(JournalLocked):
-        store.append("a", tick(2))
-    assert store.acquire("a", "me", 60).granted
+            store.acquire("a", "you", 60)
     store.append("a", tick(1))
     assert store.read("a", 0) == [tick(0), tick(1)]
     store.close()
@@ -329,6 +326,71 @@ async def test_the_loop_runs_on_while_another_process_writes(path: Path) -> None
         threading.Timer(0.05, holder.stdin.close).start()
         await done(wait)
         assert store.read("a", 0) == [tick(0), tick(1)]
+    store.close()
+
+
+@in_loop
+async def test_a_lock_of_any_length_ends_no_session(path: Path) -> None:
+    store = SqliteStore(path, patience=0.05)
+    names = ["a", "b", "c"]
+    for name in names:
+        await done(store.create(row(name), "me", 60))
+    with held(path) as holder:
+        waits = [store.append(name, tick(0)) for name in names]
+        store.release("c", "me")
+        for _ in range(60):
+            await asyncio.sleep(0.005)
+        assert not any(wait is None or wait.done() for wait in waits)  # type: ignore[attr-defined]
+        ready = store.ready()
+        assert ready is not None
+        with pytest.raises(JournalLocked):
+            await done(store.create(row("new"), "me", 60))
+        assert holder.stdin is not None
+        holder.stdin.close()
+        await ready
+        for wait in waits:
+            await done(wait)
+    assert store.ready() is None
+    for name in names:
+        assert store.read(name, 0) == [tick(0)]
+    await done(store.append("a", tick(1)))
+    assert store.lease("c") is None
+    assert store.session("new") is None
+    await done(store.create(row("new"), "me", 60))
+    store.close()
+
+
+# A file that is not there any more
+
+
+def deleted(path: Path) -> None:
+    path.unlink()
+
+
+def replaced(path: Path) -> None:
+    copy = path.with_name("copy.db")
+    shutil.copy(path, copy)
+    copy.replace(path)
+
+
+@pytest.mark.parametrize("gone", [deleted, replaced])
+@in_loop
+async def test_a_file_that_goes_while_sessions_write_is_noticed_by_the_next_tick(
+    path: Path, gone: Callable[[Path], None]
+) -> None:
+    store = SqliteStore(path)
+    for name in ("a", "b"):
+        await done(store.create(row(name), "me", 60))
+    for n in range(5):
+        await done(store.append("a", tick(n)))
+    gone(path)
+    with pytest.raises(JournalUnwritable) as refused:
+        await done(store.append("a", tick(5)))
+    assert "deleted or replaced" in said(refused, path)
+    with pytest.raises(JournalUnwritable):
+        await done(store.append("b", tick(0)))
+    with pytest.raises(JournalUnwritable):
+        store.post("a", b"{}")
     store.close()
 
 

@@ -240,7 +240,7 @@ def test_bytes_for_each_tick_stay_the_same(path: Path) -> None:
 def test_the_log_is_moved_into_the_file_now_and_then(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rondel.journal.writer.CHECKPOINT", 100)
+    monkeypatch.setattr("rondel.journal.log.CHECKPOINT", 100)
     store = SqliteStore(path, "off")
     store.create(row("a"))
     for n in range(3000):
@@ -257,7 +257,7 @@ def test_the_log_is_moved_into_the_file_now_and_then(
 def test_where_commits_wait_for_the_disk_the_log_stays_short(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rondel.journal.writer.CHECKPOINT_OF_FULL", 20)
+    monkeypatch.setattr("rondel.journal.log.CHECKPOINT_OF_FULL", 20)
     store = SqliteStore(path, "full")
     store.create(row("a"))
     log = path.with_name(path.name + "-wal")
