@@ -144,6 +144,33 @@ def test_a_model_gets_images_as_they_are_and_texts_as_text(
     assert "remember the milk" in parts[2]["text"]
 
 
+BALLOT = '{"decision": "yes", "score": 9, "reasoning": "seen"}'
+CLAIMS = '{"claims": [{"claim": "c", "verified": true, "confidence": 1, "sources": []}]}'
+INSIDE = {
+    "agent with input_mode prompt": ("agent", "{input_mode: prompt, %s}", "I see."),
+    "vote": ("vote", "{agents: {A: {%s}}}", BALLOT),
+    "vote with input_mode prompt": ("vote", "{agents: {A: {input_mode: prompt, %s}}}", BALLOT),
+    "debate": ("debate", "{agents: {A: {%s}}, agent_pairs: [[A, A]], max_rounds: 1}", "I see."),
+    "fact_check": ("fact_check", "{agent: {%s}}", CLAIMS),
+}
+
+
+@pytest.mark.parametrize("kind", INSIDE)
+def test_what_is_attached_reaches_every_model(
+    kind: str, call: Call, graph_file: Write, tmp_path: Path
+) -> None:
+    type_, config, answer = INSIDE[kind]
+    with OpenAIServer(answer) as server:
+        agent = f'provider: openai, name: m, base_url: "{server.url}", attempts: 1'
+        node = f"{{id: N, type: {type_}, config: {config % agent}}}"
+        file = graph_file(f"graph: {{id: g, nodes: [{node}]}}")
+        ran = call("run", file, "-i", "look", "--attach", files(tmp_path)[0])
+        assert ran.code == 0, ran.err
+        parts: list[dict[str, Any]] = server.bodies[0]["messages"][-1]["content"]
+    assert [part["type"] for part in parts] == ["text", "image_url"]
+    assert "look" in parts[0]["text"]
+
+
 def test_what_no_model_reads_fails_in_one_line(
     call: Call, graph_file: Write, tmp_path: Path
 ) -> None:

@@ -258,6 +258,17 @@ def test_halves_of_characters_are_joined_or_replaced(
     assert "".join(chunks) == whole
 
 
+SCHEMA = "{type: object, properties: {word: {type: string}}, required: [word]}"
+
+
+def test_halves_of_characters_in_json_are_replaced(call: Call, graph_file: Write) -> None:
+    with OpenAIServer(r'{"word": "half \ud83d, whole \ud83d\ude00"}') as server:
+        text = chain(server, config=f", output_schema: {SCHEMA}")
+        ran = call("run", graph_file(text), "-i", "x", "--json")
+    assert ran.code == 0, ran.err
+    assert events_of(ran)[-1]["data"] == {"word": "half \ufffd, whole 😀"}
+
+
 # "Later"
 
 

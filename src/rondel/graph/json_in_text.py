@@ -14,6 +14,8 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
+from rondel.graph.surrogates import wholly
+
 MAX_DEPTH: Final = 64
 """An object that nests deeper is left out, with all that is inside it."""
 
@@ -25,7 +27,6 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE,
 )
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 # What may come next in a container, and what is expected then.
 _VALUE = {"string": "after", "scalar": "after", "{": "open", "[": "open"}
@@ -43,8 +44,8 @@ _PARTNER: Final = {"}": "{", "]": "["}
 def objects_in(text: str) -> list[dict[str, Any]]:
     """The JSON objects in `text`, in order; of nested ones the outermost.
 
-    Line breaks inside strings are accepted. What no strict JSON can say again (an infinite
-    number, half a character) is left out.
+    Line breaks inside strings are accepted. What no strict JSON can say again is left out if it
+    is an infinite number, and replaced if it is half a character.
     """
     extents = _Extents(text)
     found = []
@@ -117,15 +118,16 @@ class _Container:
 
 def _decoded(source: str) -> dict[str, Any] | None:
     try:
-        value: dict[str, Any] = json.loads(source, strict=False, parse_float=_finite)
+        value: dict[str, Any] = json.loads(source, strict=False, parse_float=finite)
     except ValueError:
         return None
-    halves = "\\u" in source and _SURROGATE.search(json.dumps(value, ensure_ascii=False))
-    return None if halves else value
+    whole: dict[str, Any] = wholly(value) if "\\u" in source else value
+    return whole
 
 
-def _finite(digits: str) -> float:
+def finite(digits: str) -> float:
+    """The number, or ValueError if it is one that strict JSON cannot say."""
     number = float(digits)
-    if math.isinf(number):
+    if not math.isfinite(number):
         raise ValueError(f"{digits} is too large for a number")
     return number

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -25,6 +26,8 @@ from pydantic_ai.profiles import ModelProfile
 from pydantic_ai.tools import ToolDefinition
 
 from rondel.engine.message import Message, Part
+from rondel.graph.json_in_text import finite
+from rondel.graph.surrogates import whole, wholly
 from rondel.models.failure import Failure
 from rondel.models.model import Request, ToolCall, ToolResult, Turn
 
@@ -149,14 +152,19 @@ def calls_of(response: ModelResponse) -> Sequence[ToolCall]:
 
 
 def _call_of(part: ToolCallPart) -> ToolCall:
-    try:
-        arguments = part.args_as_dict(raise_if_invalid=True)
-    except (ValueError, AssertionError):
-        return ToolCall(part.tool_call_id, part.tool_name, malformed=str(part.args))
-    return ToolCall(part.tool_call_id, part.tool_name, arguments)
+    number, name, given = whole(part.tool_call_id), whole(part.tool_name), part.args or {}
+    if isinstance(given, str):
+        try:
+            given = json.loads(whole(given), parse_float=finite, parse_constant=finite)
+        except (ValueError, RecursionError):
+            return ToolCall(number, name, malformed=whole(str(part.args)))
+    if not isinstance(given, dict):
+        return ToolCall(number, name, malformed=whole(str(part.args)))
+    return ToolCall(number, name, wholly(given))
 
 
 def record_of(response: ModelResponse) -> dict[str, Any]:
     """The response as JSON, with what only its provider can read."""
     record: dict[str, Any] = ModelMessagesTypeAdapter.dump_python([response], mode="json")[0]
-    return record
+    told: dict[str, Any] = wholly(record)
+    return told

@@ -7,6 +7,7 @@ unless whoever runs the graph allows it.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import shutil
 import signal
@@ -29,6 +30,7 @@ from rondel.errors import CallError, StepFailed, StepTimeout
 from rondel.graph.durations import Duration
 from rondel.graph.promises import Calls, Promise
 from rondel.graph.sizes import Size, size_text
+from rondel.graph.surrogates import wholly
 
 PYTHON = "python"
 RUNNER = Path(__file__).with_name("python_runner.py")
@@ -260,8 +262,8 @@ async def _drop(reader: asyncio.StreamReader) -> None:
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        found = msgspec.json.decode(file.read_bytes())
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        found = wholly(json.loads(file.read_bytes()))
+    except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 

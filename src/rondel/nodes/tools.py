@@ -26,6 +26,7 @@ from rondel.engine.wrapping import describe
 from rondel.errors import StepFailed
 from rondel.graph.durations import Duration
 from rondel.graph.names import Names
+from rondel.graph.surrogates import whole
 from rondel.models.model import ToolCall, ToolResult, ToolSpec
 from rondel.tools.function import FunctionTool
 from rondel.tools.server import ServerConfig
@@ -219,6 +220,7 @@ def result_of(call: ToolCall, execution: Execution) -> ToolResult:
 
 def _cut(output: str) -> str:
     """The output, or its beginning and a note where it is too long."""
+    output = whole(output)
     encoded = output.encode()
     if len(encoded) <= OUTPUT_BYTES:
         return output

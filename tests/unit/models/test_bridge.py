@@ -7,6 +7,7 @@ from email.utils import formatdate
 from time import time
 from typing import Any
 
+import msgspec
 import pytest
 
 from rondel.engine.message import Message
@@ -171,6 +172,23 @@ def test_several_calls_come_back_in_order_also_without_the_models_own_record() -
         told = server.bodies[1]["messages"]
     assert [message["role"] for message in told] == ["user", "assistant", "tool", "tool"]
     assert [message["content"] for message in told[2:]] == ["Bern", "Basel"]
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_halves_of_characters_in_a_call_are_replaced(stream: bool) -> None:
+    calls = [("weather", {"town\ud800": ["Bern \udfff"]}), ("weather", '{"\ud800')]
+    with OpenAIServer(Reply(calls=calls), "Sunny.") as server:
+        first = ask(at(server, stream=stream), tools=[WEATHER])
+    assert first.calls[0].arguments == {"town\ufffd": ["Bern \ufffd"]}
+    assert first.calls[1].malformed == '{"\ufffd'
+    msgspec.json.encode(first.record)
+
+
+@pytest.mark.parametrize("given", ['{"town": NaN}', '{"town": 1e999}', "[1]"])
+def test_arguments_that_no_journal_holds_are_no_arguments(given: str) -> None:
+    with OpenAIServer(Reply(calls=[("weather", given)])) as server:
+        [call] = ask(at(server), tools=[WEATHER]).calls
+    assert (call.arguments, call.malformed) == ({}, given)
 
 
 def test_arguments_that_are_no_json_are_told_as_they_are() -> None:

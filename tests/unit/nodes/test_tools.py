@@ -52,6 +52,7 @@ FUNCTIONS: dict[str, Any] = {
     "exhausted": exhausted,
     "large": lambda: "é" * OUTPUT_BYTES,
     "nothing": lambda: None,
+    "halves": lambda: "a \ud800 b",
 }
 
 
@@ -97,6 +98,11 @@ def test_a_call_is_run_and_its_result_leads_to_the_answer() -> None:
     assert emit.state == 2
     assert len(ctx.charged) == 2
     assert [data["chunk"] for _, data in ctx.emitted] == ["let me see", "", "found"]
+
+
+def test_halves_of_characters_in_what_a_tool_says_are_replaced() -> None:
+    [told] = executed(("halves", {}))
+    assert told == {"tool": "halves", "input": {}, "output": "a \ufffd b"}
 
 
 @dataclass
