@@ -24,6 +24,35 @@ SECRET_NAME = re.compile(
 SCHEMES = re.compile(r"\b(?:bearer|basic|token|apikey)\b", re.IGNORECASE)
 USER = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 QUERY = re.compile(r"(?<=[?&])([^=&#]+)=([^&#]+)")
+STEP = re.compile(r"(?<=/)[^/?#\s]+")
+RANDOM = re.compile(r"(?=\S*\d)(?=\S*[A-Za-z])[A-Za-z0-9][\w+/=.~-]{11,}", re.ASCII)
+"""What looks like nobody thought of it: letters and digits, long, no path and no sentence."""
+
+COMMON_STEPS = frozenset(
+    {
+        "api",
+        "chat",
+        "compatible-mode",
+        "completions",
+        "deployments",
+        "engines",
+        "gateway",
+        "inference",
+        "invoke",
+        "messages",
+        "models",
+        "openai",
+        "paas",
+        "responses",
+        "rest",
+        "services",
+        "stream",
+        "webhook",
+        "webhooks",
+    }
+)
+"""What addresses have in their paths that is nobody's secret."""
+
 SHORTEST = 8
 """Letters beside references that may be secret; `sk-` and `Bearer` are not."""
 
@@ -48,6 +77,11 @@ class Sealed:
 def looks_secret(name: str) -> bool:
     """Whether what has this name is likely a secret."""
     return SECRET_NAME.search(name) is not None
+
+
+def looks_random(text: str) -> bool:
+    """Whether a text looks like a key that a machine has made."""
+    return RANDOM.fullmatch(text) is not None
 
 
 def may_be_unset(path: Path, name: str) -> bool:
@@ -137,7 +171,11 @@ class _Sealer:
         text = QUERY.sub(lambda found: self._query(found[1], found[2], place), text)
         for name in _references(text):
             declared = self.vars.get(name)
-            if isinstance(declared, str) and name not in self.seen:
+            if not isinstance(declared, str) or name in self.seen:
+                continue
+            if any(map(looks_random, STEP.findall(declared))):
+                self._hide_variable(name)
+            else:
                 self.seen.add(name)
                 self.vars[name] = self._address(declared, (name,))
         return text

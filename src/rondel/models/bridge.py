@@ -27,6 +27,7 @@ from rondel.models.model import Answer, Files, ProviderConfig, Request
 from rondel.models.params import Params
 from rondel.models.prices import Tariff
 from rondel.models.real import PROVIDERS, RealProvider
+from rondel.models.redaction import Text
 from rondel.models.tries import Tries
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class RealConfig(ProviderConfig):
 class AddressedConfig(RealConfig):
     """The same for a provider that is not at one known address."""
 
-    base_url: str = Field(min_length=1)
+    base_url: Text = Field(min_length=1)
 
 
 class BridgeModel:

@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 from pydantic_ai.models import Model, create_async_httpx2_client
 
-from rondel.models.redaction import public_url
+from rondel.models.redaction import origin_of
 
 CONNECT_TIMEOUT = 10.0
 """Seconds within which an address must take a connection."""
@@ -19,12 +19,12 @@ Query = tuple[tuple[str, str], ...]
 
 
 class PublicAddresses(logging.Filter):
-    """The HTTP library logs every address it asks; user, password and query do not show."""
+    """The HTTP library logs every address it asks; only the host of it shows."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if isinstance(record.args, tuple):
             record.args = tuple(
-                public_url(str(value)) if isinstance(value, httpx2.URL) else value
+                origin_of(str(value)) if isinstance(value, httpx2.URL) else value
                 for value in record.args
             )
         return True

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, PrivateAttr, SecretStr
 from rondel.engine.message import Message, Part
 from rondel.engine.protocols import Usage
 from rondel.graph.spec import Price
+from rondel.models.redaction import Text
 
 
 class ProviderConfig(BaseModel):
@@ -21,7 +22,7 @@ class ProviderConfig(BaseModel):
     )
 
     name: str = ""
-    base_url: str | None = None
+    base_url: Text | None = None
     api_key: SecretStr | None = None
     params: dict[str, Any] = {}
     _prices: Mapping[str, Price] = PrivateAttr(default_factory=dict)

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any
+from urllib.parse import parse_qsl, quote, unquote, urlsplit, urlunsplit
+
+from pydantic import WrapValidator
+
+from rondel.graph.secrets import COMMON_STEPS, looks_random
+from rondel.graph.variables import EnvironmentText
 
 HIDDEN = "***"
 SHORTEST = 4
@@ -30,14 +36,41 @@ class Redaction:
         return text
 
 
+def _kept(value: Any, check: Callable[[Any], str]) -> str:
+    checked = check(value)
+    return EnvironmentText(checked) if isinstance(value, EnvironmentText) else checked
+
+
+Text = Annotated[str, WrapValidator(_kept)]
+"""Text that still knows, when it has been checked, whether it came from the environment."""
+
+
 def secrets_in_url(url: str) -> list[str]:
-    """The parts of an address that may be secret: user, password, and what its query says."""
+    """The parts of an address that may be secret: user, password, query, and steps of its path.
+
+    A path is public, but for steps that look random. One that came from the environment is not.
+    """
     parts = urlsplit(url)
     values = [value for _, value in parse_qsl(parts.query)]
-    return [text for text in (parts.username, parts.password, *values) if text]
+    steps = [step for step in parts.path.split("/") if _is_secret_step(url, step)]
+    decoded = [unquote(step) for step in steps]
+    return [text for text in (parts.username, parts.password, *values, *steps, *decoded) if text]
 
 
 def public_url(url: str) -> str:
-    """The address without user, password and query."""
+    """The address without user, password, query, and what may be secret in its path."""
     parts = urlsplit(url)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+    steps = [HIDDEN if _is_secret_step(url, step) else step for step in parts.path.split("/")]
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], "/".join(steps), "", ""))
+
+
+def origin_of(url: str) -> str:
+    """The address without its path."""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], "", "", ""))
+
+
+def _is_secret_step(url: str, step: str) -> bool:
+    if isinstance(url, EnvironmentText):
+        return len(step) >= SHORTEST and step.lower() not in COMMON_STEPS
+    return looks_random(step)

@@ -19,15 +19,15 @@ from pydantic import (
     model_validator,
 )
 
-from rondel.models.redaction import Redaction, public_url, secrets_in_url
+from rondel.graph.secrets import looks_random
+from rondel.graph.variables import EnvironmentText
+from rondel.models.redaction import Redaction, Text, public_url, secrets_in_url
 
 SECRET_NAME = re.compile(r"key|token|secret|pass|pwd|auth|cred|private|cookie|sign", re.IGNORECASE)
+FLAG = re.compile(r"--?([\w-]+)(?:=(.*))?", re.DOTALL)
 LAUNCHER = re.compile(r"(python|pypy)[\d.]*|uvx?|pipx|npx|bunx|node|deno")
 LAUNCHED_BY = frozenset({"-m", "-u", "-I", "-y", "--yes", "-q", "--quiet", "run", "exec", "tool"})
 """Words after which the name of what a launcher starts may follow."""
-
-RANDOM = re.compile(r"(?=\S*\d)(?=\S*[A-Za-z])[A-Za-z0-9][\w+/=.~-]{11,}", re.ASCII)
-"""What looks like nobody thought of it: letters and digits, long, no path and no sentence."""
 
 
 def _words(value: Any) -> Any:
@@ -35,7 +35,7 @@ def _words(value: Any) -> Any:
 
 
 Command = Annotated[
-    list[str], BeforeValidator(_words, json_schema_input_type=str | list[str]), Field(min_length=1)
+    list[Text], BeforeValidator(_words, json_schema_input_type=str | list[str]), Field(min_length=1)
 ]
 
 
@@ -47,9 +47,9 @@ class ServerConfig(BaseModel):
     )
 
     command: Command | None = None
-    args: list[str] = []
+    args: list[Text] = []
     env: dict[str, SecretStr] = {}
-    url: str | None = None
+    url: Text | None = None
     headers: dict[str, SecretStr] = {}
 
     @field_validator("url")
@@ -107,13 +107,18 @@ class ServerConfig(BaseModel):
 
     @property
     def hidden_in_errors(self) -> Redaction:
-        """Hides every value of the environment and the headers."""
-        return Redaction([*self.environment.values(), *self._sent_secrets()])
+        """Hides every value of the environment and the headers, and what arguments may hide."""
+        values = [*self.environment.values(), *self._secrets_of_environment()]
+        from_outside = [word for word in self.words if isinstance(word, EnvironmentText)]
+        secrets = [*self._secrets_of_words(), *self._sent_secrets()]
+        return Redaction([*values, *from_outside, *secrets])
 
     @property
     def hidden_in_outputs(self) -> Redaction:
         """Hides what is secret by its name or its look; other values are words a tool may say."""
-        return Redaction([*self._secrets_of_environment(), *self._sent_secrets()])
+        return Redaction(
+            [*self._secrets_of_environment(), *self._secrets_of_words(), *self._sent_secrets()]
+        )
 
     def _sent_secrets(self) -> Iterator[str]:
         for value in self.headers_sent.values():
@@ -124,6 +129,18 @@ class ServerConfig(BaseModel):
     def _secrets_of_environment(self) -> Iterator[str]:
         for name, value in self.environment.items():
             if "://" in value:
-                yield from secrets_in_url(value)
-            if SECRET_NAME.search(name) or RANDOM.fullmatch(value):
+                yield from secrets_in_url(EnvironmentText(value))
+            if SECRET_NAME.search(name) or looks_random(value):
+                yield value
+
+    def _secrets_of_words(self) -> Iterator[str]:
+        """What arguments hold that is secret by its look, its address, or the flag before it."""
+        flag = ""
+        for word in self.words[1:]:
+            found = FLAG.fullmatch(word)
+            name, value = (found[1], found[2] or "") if found else (flag, word)
+            flag = name if found and found[2] is None else ""
+            if "://" in value:
+                yield from secrets_in_url(word if value is word else type(word)(value))
+            elif looks_random(value) or SECRET_NAME.search(name):
                 yield value

@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 import traceback
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from pydantic import ValidationError
 
 from rondel.errors import ModelError
+from rondel.graph.variables import EnvironmentText
 from rondel.models.model import ToolSpec
 from rondel.models.redaction import Redaction
 from tests.openai_server import OpenAIServer, Reply
@@ -89,6 +91,26 @@ def test_secrets_in_an_address_do_not_show(place: str, caplog: pytest.LogCapture
     assert host in str(unreached.value)
     assert not [error for error in (*errors, unreached.value) if KEY in whole(error)]
     assert KEY not in caplog.text
+
+
+@pytest.mark.parametrize("word", ["hunter-two", "a%20b%20c", "T0123456"])
+def test_a_path_that_came_from_the_environment_does_not_show(
+    word: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    echo = Reply(status=400, body={"error": {"message": f"nothing at /{word}/ ({unquote(word)})"}})
+    with OpenAIServer(echo) as server:
+        address = EnvironmentText(f"{server.url}/{word}/v1")
+        asked = model("openai", name="m", base_url=address, attempts=1)
+        with pytest.raises(ModelError) as refused:
+            ask(asked)
+        assert word in server.seen[0].path
+    with pytest.raises(ModelError) as unreached:
+        ask(asked)
+    host = server.url.removeprefix("http://").partition("/")[0]
+    assert f"{host}/v1/***/v1 failed" in str(unreached.value)
+    for text in (word, unquote(word)):
+        assert text not in whole(refused.value) + whole(unreached.value) + caplog.text
 
 
 def test_secrets_in_headers_do_not_show() -> None:

@@ -48,6 +48,13 @@ def places(address: str) -> dict[str, dict[str, Any]]:
         "address in vars": document(
             {**there, "base_url": "${ADDRESS}"}, ADDRESS=f"http://{KEY}@{host}"
         ),
+        "path in vars": document(
+            {**there, "base_url": "${GATEWAY_URL}"}, GATEWAY_URL=f"http://{host}/{KEY}/v1"
+        ),
+        "path from the environment": document({**there, "base_url": "${PLANTED_ADDRESS}"}),
+        "path made with the environment": document(
+            {**there, "base_url": f"http://{host}/${{PLANTED_KEY}}/v1"}
+        ),
         "header": document(
             {**there, "params": {"extra_headers": {"X-Any": KEY, "Authorization": f"Basic {KEY}"}}}
         ),
@@ -59,6 +66,7 @@ def places(address: str) -> dict[str, dict[str, Any]]:
 @pytest.fixture(autouse=True)
 def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLANTED_KEY", KEY)
+    monkeypatch.setenv("PLANTED_ADDRESS", f"http://127.0.0.1:1/{KEY}/v1")
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
 
@@ -70,6 +78,7 @@ def test_a_planted_key_works_and_is_nowhere(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     caplog.set_level(logging.INFO)
     database, file = tmp_path / "db" / "s.db", tmp_path / "graph.json"
@@ -82,9 +91,11 @@ def test_a_planted_key_works_and_is_nowhere(
     if place == "unused":
         reply = Reply("Hello.")
     with OpenAIServer(reply) as server:
+        monkeypatch.setenv("PLANTED_ADDRESS", f"{server.url}/{KEY}/v1")
         file.write_text(json.dumps(places(server.url)[place]))
         said = rondel("run", file, "-i", "x", "--json", "--debug")
-        sent = json.dumps([server.seen[0].headers, server.bodies[0]])
+        seen = server.seen[0]
+        sent = json.dumps([seen.path, seen.headers, server.bodies[0]])
     if place not in ("unused", "user", "address in vars"):
         assert KEY in sent
     id = json.loads(said.splitlines()[-1 if reply.status == 200 else -2])["session_id"]
