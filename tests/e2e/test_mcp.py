@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -97,7 +98,8 @@ def calling(*calls: tuple[str, dict[str, Any]]) -> dict[str, Any]:
 
 
 def graph_of(tools: list[Any], *answers: Any, **config: Any) -> str:
-    agent = {"provider": "scripted", "answers": list(answers), "tools": tools, **config}
+    script = {"provider": "scripted", "answers": list(answers)} if answers else {}
+    agent = {**script, "tools": tools, **config}
     return json.dumps({"graph": {"id": "g", "nodes": [
         {"id": "Agent", "type": "agent", "config": agent}
     ]}})  # fmt: skip
@@ -315,6 +317,111 @@ def test_a_tool_that_the_server_does_not_have_cannot_be_allowed(probe: dict[str,
     assert "the MCP server 'probe.py' has no tool 'pids'; did you mean 'pid'?" in result.message
 
 
+# Servers with habits of their own
+
+ODD = """
+import json, sys
+
+habit = sys.argv[1]
+NAMES = ["files.read", "files_read", "查询", "x" * 80, "plain"]
+
+def result(method, params):
+    if method == "initialize":
+        return {"protocolVersion": params["protocolVersion"], "capabilities": {"tools": {}},
+                "serverInfo": {"name": "odd", "version": "1"}}
+    if method == "tools/list":
+        names = ["slow", "refuse", "closed"] if habit == "refusing" else NAMES
+        tools = [{"name": name, "inputSchema": {"type": "object"}} for name in names]
+        return {"tools": tools, **({"nextCursor": "more"} if habit == "endless" else {})}
+    return {"content": [{"type": "text", "text": "this is " + params["name"]}]}
+
+waiting = None
+for line in sys.stdin:
+    message = json.loads(line)
+    method, params = message.get("method"), message.get("params") or {}
+    if "id" not in message:
+        continue
+    answer = {"jsonrpc": "2.0", "id": message["id"]}
+    if method not in ("initialize", "tools/list", "tools/call"):
+        answer["error"] = {"code": -32601, "message": "no such method"}
+    elif habit == "silent" and method == "tools/list":
+        continue
+    elif params.get("name") == "slow":
+        waiting = answer  # until another call has come
+        continue
+    elif params.get("name") == "refuse":
+        answer["error"] = {"code": -32000, "message": "not now"}
+    else:
+        answer["result"] = result(method, params)
+    print(json.dumps(answer), flush=True)
+    if waiting is not None:
+        print(json.dumps({**waiting, "result": result("tools/call", {"name": "slow"})}), flush=True)
+        waiting = None
+"""
+
+
+def odd(tmp_path: Path, habit: str, *more: str) -> dict[str, Any]:
+    script = tmp_path / "odd.py"
+    script.write_text(ODD)
+    return {"mcp": {"command": [sys.executable, str(script), habit, *more]}}
+
+
+def test_an_error_of_one_call_leaves_the_server_to_the_others(tmp_path: Path) -> None:
+    answers = calling(("slow", {}), ("refuse", {})), calling(("closed", {})), "done"
+    result, events = asyncio.run(run(graph_of([odd(tmp_path, "refusing")], *answers)))
+    assert result.status == "completed", result.message
+    told = {each["tool"]: each["output"] for each in executions(events)}
+    assert told == {
+        "slow": "this is slow",
+        "refuse": "the MCP server 'odd.py' says: not now",
+        "closed": "this is closed",
+    }
+
+
+def test_a_list_of_tools_without_end_is_given_up(tmp_path: Path) -> None:
+    result, _ = asyncio.run(run(graph_of([odd(tmp_path, "endless")], "done")))
+    assert "'odd.py' lists its tools without end: more than 100 pages" in result.message
+
+
+def test_a_server_that_never_tells_its_tools_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rondel.tools.connection.LISTING", 0.2)
+    result, _ = asyncio.run(run(graph_of([odd(tmp_path, "silent")], "done")))
+    assert "'odd.py' did not tell its tools within 0.2 s" in result.message
+
+
+def test_names_that_providers_refuse_are_mapped(tmp_path: Path) -> None:
+    with OpenAIServer("Hello.") as server:
+        config = {"provider": "openai", "name": "m", "base_url": server.url}
+        asyncio.run(run(graph_of([odd(tmp_path, "names")], **config)))
+        offered = [tool["function"]["name"] for tool in server.bodies[0]["tools"]]
+    assert len({*offered}) == 5
+    assert all(re.fullmatch("[A-Za-z0-9_-]{1,64}", name) for name in offered)
+    assert {"files_read", "plain", "x" * 64} < {*offered}
+    calls = calling(*((name, {}) for name in offered))
+    _, events = asyncio.run(run(graph_of([odd(tmp_path, "names")], calls, "done")))
+    said = [each["output"].removeprefix("this is ") for each in executions(events)]
+    assert sorted(said) == sorted(["files.read", "files_read", "查询", "x" * 80, "plain"])
+    only = {**odd(tmp_path, "names"), "allow": ["files.read"]}
+    _, events = asyncio.run(run(graph_of([only], calling((offered[0], {})), "done")))
+    assert executions(events)[0]["output"] == "this is files.read"
+
+
+def test_what_a_server_prints_of_its_arguments_is_hidden(
+    call: Call, graph_file: Write, tmp_path: Path
+) -> None:
+    script = tmp_path / "printing.py"
+    script.write_text("import sys; sys.exit('cannot log in with ' + ' '.join(sys.argv[1:]))")
+    (tmp_path / ".env").write_text("WORD=plain-word\nHOOK=https://x.example/T01/hunter-two\n")
+    command = [sys.executable, str(script), "--pass", "open-sesame", "${WORD}", "--hook=${HOOK}"]
+    text = graph_of([{"mcp": {"command": command}}], "done")
+    ran = call("run", graph_file(text), "--db", tmp_path / "s.db")
+    assert "cannot log in with --pass *** ***" in ran.err
+    for word in ("open-sesame", "plain-word", "hunter-two"):
+        assert word not in ran.out + ran.err
+
+
 # A server of our own, over HTTP
 
 
@@ -350,7 +457,8 @@ def test_a_server_is_asked_over_http(greeter: str) -> None:
 def test_a_server_that_refuses_us_is_one_clear_line(greeter: str) -> None:
     result, _ = asyncio.run(run(over_http(greeter)))
     assert result.status == "failed"
-    assert f"the MCP server '{greeter}' cannot be reached" in result.message
+    assert f"the MCP server '{greeter}' answered with status 401 Unauthorized" in result.message
+    assert "check its headers" in result.message
     assert "\n" not in result.message
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import Annotated, Any
 
 from pydantic import (
@@ -39,8 +40,11 @@ TIMEOUT = 60.0
 OUTPUT_BYTES = 100_000
 """The most of an output that a model is told, and a journal keeps."""
 
-NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+LONGEST_NAME = 64
+NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{LONGEST_NAME}}}")
 """What every provider takes as the name of a tool."""
+
+UNSAYABLE = re.compile(r"[^A-Za-z0-9_-]")
 
 Execution = dict[str, Any]
 """A call as it is journalled and told: tool, input, output; `failed` if it did."""
@@ -106,13 +110,15 @@ class ServerTool:
     """A tool of an MCP server."""
 
     server: ServerConfig
+    name: str
     spec: ToolSpec
+    """What the model is told: there it may have another name."""
 
     async def prepare(self) -> None:
         await (await connection_to(self.server)).open()
 
     async def call(self, arguments: dict[str, Any]) -> str:
-        return await (await connection_to(self.server)).call(self.spec.name, arguments)
+        return await (await connection_to(self.server)).call(self.name, arguments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,13 +188,14 @@ class Toolbox:
         withheld: set[str] = set()
         for entry in self._servers:
             specs = await self._specs(entry)
-            allowed = {spec.name for spec in specs} if entry.allow is None else {*entry.allow}
+            names = sayable([spec.name for spec in specs])
+            allowed = {*names} if entry.allow is None else {*entry.allow}
             found += [
-                (ServerTool(entry.mcp, spec), entry.timeout)
+                (ServerTool(entry.mcp, spec.name, _renamed(spec, names)), entry.timeout)
                 for spec in specs
                 if spec.name in allowed
             ]
-            withheld |= {spec.name for spec in specs} - allowed
+            withheld |= {names[spec.name] for spec in specs if spec.name not in allowed}
         tools: dict[str, tuple[Tool, float]] = {}
         for tool, limit in found:
             if tool.spec.name in tools:
@@ -211,6 +218,23 @@ class Toolbox:
                 f"the MCP server {entry.mcp.title!r} has no tool {missing!r}; {names.hint(missing)}"
             )
         return specs
+
+
+def sayable(names: Sequence[str]) -> dict[str, str]:
+    """Each name as every provider takes it; the same names always become the same."""
+    said = {name: name for name in names if NAME.fullmatch(name)}
+    for name in names:
+        if name in said:
+            continue
+        short = UNSAYABLE.sub("_", name)[:LONGEST_NAME]
+        if not short.strip("_") or short in said.values():
+            short = f"{short[: LONGEST_NAME - 9]}_{sha256(name.encode()).hexdigest()[:8]}"
+        said[name] = short
+    return said
+
+
+def _renamed(spec: ToolSpec, names: Mapping[str, str]) -> ToolSpec:
+    return spec if names[spec.name] == spec.name else replace(spec, name=names[spec.name])
 
 
 def result_of(call: ToolCall, execution: Execution) -> ToolResult:

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from contextvars import Context
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Any, TypeVar
 
 import httpx2
@@ -31,8 +32,20 @@ START = 60.0
 IDLE = 300.0
 """Seconds without a call after which a server is let go; the next call starts it again."""
 
+LISTING = 60.0
+"""Seconds within which a server must have told its tools."""
+
+PAGES = 100
+"""Pages of tools after which a server is taken to have no last one."""
+
+CLOSED = "Connection closed"
+"""What the library says, with that code, when the connection is gone; servers use the code too."""
+
 TERMINATED = "Session terminated"
 """What the library says when a server does not know its session any more."""
+
+REFUSED = "Server returned an error response"
+"""What the library says of a status that stands for an error."""
 
 INHERITED = ("PATH", "HOME")
 ENV = "/usr/bin/env"
@@ -62,6 +75,8 @@ class Connection:
         self._server = server
         self._life: Life | None = None
         self._errors: ErrorOutput | None = None
+        self._status: int | None = None
+        """The newest status of an answer over HTTP that stands for an error."""
 
     async def open(self) -> None:
         """Have the server up; ToolFailed if it cannot be had."""
@@ -70,16 +85,29 @@ class Connection:
 
     async def tools(self) -> list[ToolSpec]:
         """The tools that the server has."""
-        found: list[types.Tool] = []
         async with self._client() as client:
-            cursor: str | None = None
-            while True:
-                page = await self._answered(client.list_tools(cursor=cursor))
-                found += page.tools
-                cursor = page.next_cursor
-                if not cursor:
-                    break
+            listing = asyncio.timeout(LISTING)
+            try:
+                async with listing:
+                    found = await self._listed(client)
+            except TimeoutError:
+                if not listing.expired():
+                    raise
+                raise ToolFailed(
+                    f"{self._who} did not tell its tools within {LISTING:g} s"
+                ) from None
         return [ToolSpec(each.name, each.description or "", each.input_schema) for each in found]
+
+    async def _listed(self, client: Client) -> list[types.Tool]:
+        found: list[types.Tool] = []
+        cursor: str | None = None
+        for _ in range(PAGES):
+            page = await self._answered(client.list_tools(cursor=cursor))
+            found += page.tools
+            cursor = page.next_cursor
+            if not cursor:
+                return found
+        raise ToolFailed(f"{self._who} lists its tools without end: more than {PAGES} pages")
 
     async def call(self, name: str, arguments: dict[str, Any]) -> str:
         """What the tool says, as text; ToolFailed with what it says if that is an error."""
@@ -105,16 +133,21 @@ class Connection:
         try:
             return await call
         except MCPError as error:
-            if error.code == types.CONNECTION_CLOSED:
-                self._leave()
-                failure = ServerGone(f"{self._who} ended{self._last_words}")
-            else:
-                if error.message == TERMINATED:
-                    self._leave()
-                failure = ToolFailed(self._told(f"{self._who} says: {error.message}"))
+            failure = self._failure(error)
         except (httpx2.HTTPError, OSError, ValueError) as error:
             failure = ToolFailed(self._told(f"{self._who} cannot be asked: {_reason(error)}"))
         raise failure  # here, so that it carries nothing of the error that may hold a secret
+
+    def _failure(self, error: MCPError) -> ToolFailed:
+        """What an error comes to: most are of one call, and others use the server on."""
+        if error.code == types.CONNECTION_CLOSED and error.message == CLOSED:
+            self._leave()
+            return ServerGone(f"{self._who} ended{self._last_words}")
+        if error.message == TERMINATED:
+            self._leave()
+        if error.message == REFUSED and self._status is not None:
+            return ToolFailed(f"{self._who} {_refusal(self._status)}")
+        return ToolFailed(self._told(f"{self._who} says: {error.message}"))
 
     # The life of a connection
 
@@ -150,7 +183,11 @@ class Connection:
     async def _entered(self) -> AsyncIterator[Client]:
         server = self._server
         if server.url is not None:
-            async with httpx2.AsyncClient(headers=server.headers_sent, timeout=TIMEOUT) as http:
+            async with httpx2.AsyncClient(
+                headers=server.headers_sent,
+                timeout=TIMEOUT,
+                event_hooks={"response": [self._note_status]},
+            ) as http:
                 transport = streamable_http_client(server.url, http_client=http)
                 async with Client(transport) as client:
                     yield client
@@ -161,6 +198,10 @@ class Connection:
             async with Client(transport) as client:
                 errors.hand_over()
                 yield client
+
+    async def _note_status(self, response: httpx2.Response) -> None:
+        if response.is_error:
+            self._status = response.status_code
 
     async def _until_over(self, life: Life) -> None:
         while True:
@@ -200,6 +241,8 @@ class Connection:
             return error
         if late:
             return ToolFailed(f"{self._who} was not ready within {START:g} s{self._last_words}")
+        if REFUSED in str(_root(error)) and self._status is not None:
+            return ToolFailed(f"{self._who} {_refusal(self._status)}")
         reason = self._last_words or self._told(f": {_reason(error)}")
         verb = "cannot be reached" if self._server.url is not None else "did not start"
         return ToolFailed(f"{self._who} {verb}{reason}")
@@ -248,9 +291,24 @@ def _part(block: types.ContentBlock) -> str:
     return f"[{block.type} left out]"
 
 
-def _reason(error: BaseException) -> str:
-    """The innermost cause in one line: libraries wrap it in groups."""
+def _root(error: BaseException) -> BaseException:
+    """The innermost cause: libraries wrap it in groups."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    text = " ".join(str(error).split())
-    return text or type(error).__name__
+    return error
+
+
+def _reason(error: BaseException) -> str:
+    root = _root(error)
+    text = " ".join(str(root).split())
+    return text or type(root).__name__
+
+
+def _refusal(status: int) -> str:
+    """What a status says, and what to do about it."""
+    phrase = HTTPStatus(status).phrase if status in _STATUSES else ""
+    told = f"answered with status {status} {phrase}".rstrip()
+    return f"{told}; check its headers" if status in (401, 403) else f"{told}; check its url"
+
+
+_STATUSES = frozenset(HTTPStatus)
