@@ -45,6 +45,8 @@ class Graph:
     end: list[str]
     loops: dict[str, dict[str, Any]]
     max_steps: int
+    is_compat: bool = False
+    """Whether it runs by the rules of ChatDev (`dialect: chatdev`)."""
 
     def edges_from(self, node_id: str) -> list[Edge]:
         """The edges out of a node, in file order."""
@@ -64,6 +66,7 @@ def read_graph(body: dict[str, Any]) -> Graph:
         end=_names(body.get("end")) or [n.id for n in nodes if n.id not in sources],
         loops=body.get("loops") or {},
         max_steps=(body.get("limits") or {}).get("max_steps", 10_000),
+        is_compat=body.get("dialect") == "chatdev",
     )
 
 

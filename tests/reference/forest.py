@@ -44,14 +44,16 @@ class PossibleLoop:
 
 
 def root_scope(graph: Graph) -> Scope:
-    """The scope of all nodes that trigger edges can reach from the start."""
+    """The scope of all nodes that trigger edges can reach from the start; of all, in ChatDev."""
+    if graph.is_compat:
+        return _scope(graph, frozenset(graph.nodes), None, set(graph.start), data_binds=True)
     reached = _reachable(graph.start, _successors(e for e in graph.edges if e.trigger))
-    return _scope(graph, frozenset(reached), head=None)
+    return _scope(graph, frozenset(reached), None, set(graph.start))
 
 
 def loop_scope(graph: Graph, nodes: Nodes, head: str) -> Scope:
     """The scope of a loop entered at `head`: the edges into the head are cut."""
-    return _scope(graph, nodes, head)
+    return _scope(graph, nodes, head, {head})
 
 
 def exit_edges(graph: Graph, nodes: Nodes) -> list[Edge]:
@@ -77,16 +79,22 @@ def _possible_loops(
             yield from _possible_loops(graph, loop_scope(graph, item.nodes, head), set(), depth + 1)
 
 
-def _scope(graph: Graph, nodes: Nodes, head: str | None) -> Scope:
+def _scope(
+    graph: Graph, nodes: Nodes, head: str | None, roots: set[str], data_binds: bool = False
+) -> Scope:
+    """The items of a scope. In ChatDev, edges that only carry data bind as triggers do in the
+    outermost scope (`data_binds`), and order nothing in a loop."""
     inside = [
         e for e in graph.edges if e.source in nodes and e.target in nodes and e.target != head
     ]
-    parts = _strongly_connected_parts(nodes, [e for e in inside if e.trigger])
-    levels = _levels(parts, _ordering(parts, inside))
+    binding = [e for e in inside if e.trigger or data_binds]
+    parts = _strongly_connected_parts(nodes, binding)
+    order = _ordering(parts, binding if graph.is_compat else inside)
+    levels = _levels(parts, order, roots)
     items = [
         Item(
             nodes=part,
-            is_loop=_is_loop(part, inside),
+            is_loop=_is_loop(part, binding),
             level=levels[part],
             place=min(graph.nodes[node_id].place for node_id in part),
         )
@@ -96,13 +104,11 @@ def _scope(graph: Graph, nodes: Nodes, head: str | None) -> Scope:
 
 
 def _is_loop(part: Nodes, edges: list[Edge]) -> bool:
-    return len(part) > 1 or any(
-        e.trigger and e.source == e.target and e.source in part for e in edges
-    )
+    return len(part) > 1 or any(e.source == e.target and e.source in part for e in edges)
 
 
-def _strongly_connected_parts(nodes: Nodes, trigger_edges: list[Edge]) -> set[Nodes]:
-    successors = _successors(trigger_edges)
+def _strongly_connected_parts(nodes: Nodes, edges: list[Edge]) -> set[Nodes]:
+    successors = _successors(edges)
     reach = {node_id: _reachable([node_id], successors) for node_id in nodes}
     return {frozenset(b for b in reach[a] if a in reach[b]) for a in nodes}
 
@@ -122,13 +128,18 @@ def _comes_before(order: set[tuple[Nodes, Nodes]], first: Nodes, second: Nodes) 
     return any(a == first and (b == second or _comes_before(order, b, second)) for a, b in order)
 
 
-def _levels(parts: set[Nodes], order: set[tuple[Nodes, Nodes]]) -> dict[Nodes, int]:
-    """The length of the longest path of ordering edges that ends at each item."""
+def _levels(
+    parts: set[Nodes], order: set[tuple[Nodes, Nodes]], roots: set[str]
+) -> dict[Nodes, int]:
+    """The length of the longest path of ordering edges from a root to each item; else 0."""
 
     def level(part: Nodes) -> int:
-        return max((level(before) + 1 for before, after in order if after == part), default=0)
+        """-1: no path leads there."""
+        before = [level(one) for one, after in order if after == part]
+        longest = max((each + 1 for each in before if each >= 0), default=-1)
+        return max(longest, 0) if part & roots else longest
 
-    return {part: level(part) for part in parts}
+    return {part: max(level(part), 0) for part in parts}
 
 
 def _successors(edges: Iterable[Edge]) -> dict[str, set[str]]:

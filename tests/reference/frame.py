@@ -9,7 +9,7 @@ from functools import cached_property
 from tests.reference.contract import Contract, read_contract
 from tests.reference.document import Edge, Graph
 from tests.reference.forest import Item, Scope
-from tests.reference.messages import Message, Path
+from tests.reference.messages import Context, Delivery, Message, Path
 from tests.reference.nodes import Verdict
 from tests.reference.scores import Output, in_logical_order, round_data, round_value
 from tests.reference.standing import Emitted, Standing
@@ -56,6 +56,10 @@ class Frame:
     budgets: int = 1
     """How many times the contract's budget may be spent: once more with every `continue`."""
     nudged: bool = False
+    started: frozenset[str] = frozenset()
+    """In a loop of ChatDev, the nodes of the level that runs: they have taken their inputs."""
+    late: list[tuple[Context, Delivery]] = field(default_factory=list)
+    """What was delivered to them meanwhile."""
 
     @property
     def loop(self) -> object:
@@ -82,7 +86,7 @@ class Frame:
 
     @property
     def exits_now(self) -> bool:
-        return self.is_loop and self.contract.exit == "now"
+        return self.is_loop and (self.contract.exit == "now" or self.graph.is_compat)
 
     # -- goals ----------------------------------------------------------------------------
 

@@ -107,6 +107,8 @@ class _Session:
             known = self.contexts.get(names + node.id)
             said = known.said if known is not None else []
             self.contexts[names + node.id] = Context(node.context_window, said=said)
+            if graph.is_compat:
+                self.memories.pop(names + node.id, None)
         for node_id in graph.start:
             before_all = [Delivery((), message) for message in inputs]
             self._context(frame, node_id).pending += before_all
@@ -115,10 +117,23 @@ class _Session:
 
     def _run_items(self, frame: Frame) -> None:
         for _, level in groupby(frame.scope.items, key=lambda item: item.level):
-            for item in level:
-                self._run_item(frame, item)
+            self._run_level(frame, list(level))
             if frame.exits_now and frame.exit_fired:
                 return
+
+    def _run_level(self, frame: Frame, level: list[Item]) -> None:
+        """Run the items of a level, all of which start at once.
+
+        Only in a loop of ChatDev does data lead from one to another: it comes too late.
+        """
+        if frame.is_loop and frame.graph.is_compat:
+            plain = [item.nodes for item in level if not item.is_loop]
+            frame.started = frozenset(node_id for nodes in plain for node_id in nodes)
+        for item in level:
+            self._run_item(frame, item)
+        for context, delivery in frame.late:
+            context.pending.append(delivery)
+        frame.started, frame.late = frozenset(), []
 
     def _run_item(self, frame: Frame, item: Item) -> None:
         triggered = frame.triggered(item)
@@ -330,7 +345,7 @@ class _Session:
 
     def _take_way_out(self, frame: Frame, label: str, emitted: Emitted) -> None:
         """Leave a loop that its contract ended, whatever the conditions on its exit edges."""
-        exits = exit_edges(frame.graph, frame.scope.nodes)
+        exits = [] if frame.graph.is_compat else exit_edges(frame.graph, frame.scope.nodes)
         ways = _ways_out(exits, label) or _ways_out(exits, "limit")
         for edge in ways:
             path, messages = emitted.get(edge.source, ((), []))
@@ -447,9 +462,17 @@ class _Session:
                 clears_context=edge.clear_context,
                 clears_kept=edge.clear_kept_context,
             )
-            self._context(frame, edge.target).pending.append(delivery)
+            self._deliver(frame, edge.target, delivery)
         if arrived and edge.trigger:
             frame.fire(edge)
+
+    def _deliver(self, frame: Frame, target: str, delivery: Delivery) -> None:
+        context = self._context(frame, target)
+        for scope in frame.in_same_graph():
+            if target in scope.started:
+                scope.late.append((context, delivery))
+                return
+        context.pending.append(delivery)
 
     def _context(self, frame: Frame, node_id: str) -> Context:
         return self.contexts[frame.names + node_id]
@@ -509,12 +532,17 @@ def _is_dead(frame: Frame, edge: Edge, is_last_run_of_head: bool) -> bool:
 
 
 def _result(frame: Frame) -> list[Message]:
-    """The newest output of the first end node whose newest output does not end in emptiness."""
-    for node_id in frame.graph.end:
+    """The newest output of the first end node whose newest output does not end in emptiness.
+
+    In ChatDev the sinks are end nodes too, any output counts, and there always is one.
+    """
+    graph = frame.graph
+    sinks = [node_id for node_id in graph.nodes if not graph.edges_from(node_id)]
+    for node_id in [*graph.end, *(sinks if graph.is_compat else [])]:
         messages = frame.produced.get(node_id, [])
-        if messages and not messages[-1].is_empty:
+        if messages and (graph.is_compat or not messages[-1].is_empty):
             return messages
-    return []
+    return [Message("", "")] if graph.is_compat else []
 
 
 def _inner_body(node: Node) -> dict[str, Any]:

@@ -78,6 +78,10 @@ class Loops(Schedule):
         head = frame.scope.head
         assert head is not None  # noqa: S101
         frame.busy += 1
+        if frame.scope.strays:
+            self._settle_all(
+                [(frame, item) for item in frame.scope.strays if not self._begin(frame, item)]
+            )
         self._start(frame, frame.scope.item_of[head], head)
 
     def _forget_old_rounds(self, frame: Frame, carry: int) -> None:

@@ -188,6 +188,7 @@ class Scope:
         "quorum",
         "settles",
         "starts",
+        "strays",
         "target",
         "tracked",
         "unfired",
@@ -219,6 +220,11 @@ class Scope:
         self.unfired = [0] * len(order.waits)
         """What every round begins with."""
         self.settles = order.settles
+        entered = -1 if head is None else item_of[head]
+        self.strays = tuple(
+            [item for item, waits in enumerate(order.waits) if waits == 0 and item != entered]
+        )
+        """In a loop, the items that nothing in it triggers; its head is none."""
         self.dialect = dialect
         self.exit_now = dialect.by_level
         self.items: tuple[int | Group, ...] = ()

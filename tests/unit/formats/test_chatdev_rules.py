@@ -276,3 +276,25 @@ def test_conditions_hold_as_there(condition: str, fires: bool) -> None:
 """
     )
     assert ("b" in [name for name, _, _ in steps]) == fires
+
+
+def test_a_diamond_with_a_side_that_nothing_triggers_ends_beside_a_data_edge_back() -> None:
+    result, steps = _run(
+        f"""\
+  start: [a]
+  end: [d]
+  nodes:
+    - {{id: a, {PLAIN}}}
+    - {{id: b, {PLAIN}}}
+    - {{id: c, {PLAIN}}}
+    - {{id: d, {PLAIN}}}
+  edges:
+    - {{from: a, to: b}}
+    - {{from: a, to: c, trigger: false}}
+    - {{from: b, to: d}}
+    - {{from: c, to: d}}
+    - {{from: d, to: a, trigger: false}}
+"""
+    )
+    assert (result.status, result.output) == ("completed", "task")
+    assert [name for name, _, _ in steps] == ["a", "b", "d"]
