@@ -313,7 +313,9 @@ def test_a_fork_that_does_not_run_yet_stands_where_it_begins(call: Call, waiting
         (["--at", "Writer[1]/Editor", "--set", "x=1"], "a fork cannot change 'x'"),
         (["--at", "Writer[1]/Editor", "--set", "inputs.task=1"], "the inputs were read before"),
         (["--at", "Writer[1]/Editor", "--set", "nodes.No.config.a=1"], "names no node"),
-        ([], "missing option '--at'"),
+        ([], "say where to fork: --at ADDRESS"),
+        (["--set", "loops.Writer.max_round=8"], "max_rounds"),
+        (["--set", "edges=[]"], "a fork cannot change 'edges'"),
     ],
 )
 def test_a_wrong_fork_is_told(arguments: list[str], message: str, call: Call, waiting: str) -> None:
@@ -343,3 +345,29 @@ graph:
     ran = call("run", file, "--provider", "simulated", "--no-input", "--json")
     assert ran.code == 4
     assert call("answer", ran.result["session_id"], "go").code == 0
+
+
+BOUNDED = """
+graph:
+  id: refine
+  start: Writer
+  nodes:
+    - {id: Writer, type: agent, config: {provider: scripted, answers: [one, two, three, four]}}
+    - {id: Done, type: passthrough}
+  edges:
+    - {from: Writer, to: Writer}
+    - {from: Writer, to: Done, label: limit}
+  loops: {Writer: {max_rounds: 2, exit_on_score: 90}}
+"""
+
+
+def test_a_fork_has_more_rounds_after_bounded(call: Call, graph_file: Write) -> None:
+    ran = call("run", graph_file(BOUNDED), "--json")
+    assert (ran.code, ran.result["output"]) == (3, "two")
+    session = ran.result["session_id"]
+    fork = call("fork", session, "--set", "loops.Writer.max_rounds=4", "--json")
+    assert (fork.code, fork.result["output"]) == (3, "four")
+    assert fork.result["usage"]["model_calls"] == 2
+    assert call("fork", session, "--set", "loops.Writer.max_rounds=3").out.startswith(
+        f"fork of {session}, session "
+    )

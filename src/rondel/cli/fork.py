@@ -31,17 +31,20 @@ def fork(
     file: GraphFile = None,
     *,
     at: Annotated[
-        str,
+        str | None,
         typer.Option(
-            metavar="ADDRESS", help="Before this step's outcome, or where this round begins."
+            metavar="ADDRESS",
+            help="Before this step's outcome, or where this round begins; default: where the "
+            "changes first make a difference.",
         ),
-    ],
+    ] = None,
     changes: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="PATH=VALUE",
-            help="What is different: inputs.KEY, nodes.ID.config.KEY or answer.",
+            help="What is different: inputs.KEY, nodes.ID.config.KEY, loops.HEAD.KEY, limits.KEY, "
+            "breaker.KEY, answer or output.",
         ),
     ] = None,
     no_run: NoRun = False,
@@ -69,7 +72,7 @@ def parse_changes(options: Sequence[str]) -> dict[str, Any]:
         if not path or not equals:
             raise CallError(
                 f"--set {option!r} is not path=value; write inputs.KEY=VALUE, "
-                "nodes.ID.config.KEY=VALUE or answer=VALUE"
+                "nodes.ID.config.KEY=VALUE, loops.HEAD.KEY=VALUE or answer=VALUE"
             )
         if "[" in path:
             steps, _ = parse_change(option)
@@ -81,21 +84,20 @@ def parse_changes(options: Sequence[str]) -> dict[str, Any]:
 async def _fork(
     id: str,
     file: str | None,
-    at: str,
+    at: str | None,
     changes: dict[str, Any],
     no_run: bool,
     foreground: Foreground,
 ) -> int:
     async with open_existing(foreground.db, foreground.allow_python) as engine:
         parent = find(engine, id)
-        hand_over(parent, file, f"rondel fork {parent.id} FILE.py --at {at}")
+        where = "" if at is None else f" at {at}"
+        hand_over(parent, file, f"rondel fork {parent.id} FILE.py{where.replace(' at', ' --at')}")
         foreground.answers_for(parent.graph)
         child = await engine.fork(parent, at, changes, run=not no_run)
         if no_run:
             how = ways(child, foreground.db)
-            print(
-                f"session {child.id} is a fork of {parent.id} at {at}; go on with: {how.resume()}"
-            )
+            print(f"session {child.id} is a fork of {parent.id}{where}; go on with: {how.resume()}")
             return 0
         past = past_of(engine, child, child.row.parent_length)
-        return await foreground.show(engine, child, f"fork of {parent.id} at {at}", past)
+        return await foreground.show(engine, child, f"fork of {parent.id}{where}", past)

@@ -10,7 +10,9 @@ from typing import Any, NamedTuple, Protocol
 
 from rondel.engine import ticks
 from rondel.engine.binding import Binding
+from rondel.engine.context import StepContext
 from rondel.engine.core import Core
+from rondel.engine.emit import Emit
 from rondel.engine.guard import Guard
 from rondel.engine.host import Alarms, AsyncioHost
 from rondel.engine.runner import Runner
@@ -160,6 +162,20 @@ class Drive(Runner):
             return asked
 
         await self.control(tick)
+
+    async def speak_for(self, address: str, outcome: Emit) -> None:
+        """Record what a step comes to before anybody drives the session: its node does not run."""
+        step = next(step for step in self.core.steps.all() if step.address == address)
+        ctx = StepContext(step, self, self._host.now())
+        try:
+            tick = self.stepper.executor.conclude(ctx, outcome)
+        except Exception as error:
+            tick = self.stepper.executor.explain(ctx, error)
+        entry = self.stepper.enter(self, tick, step)
+        if entry is not None:
+            await self._see_to(entry)
+        self.stepper.ready.clear()
+        self.stepper.ready.put_all(self.core.todo())
 
     def go_on(self, keeper: Keeper) -> None:
         """Drive the session, and tell its keeper when nothing is under way here any more."""

@@ -41,7 +41,7 @@ from rondel.sessions.ids import new_id
 from rondel.sessions.inputs import Inputs, as_inputs
 from rondel.sessions.labels import RUNS_PYTHON, debugging, labels_of
 from rondel.sessions.owner import is_gone, new_owner, process_of
-from rondel.sessions.quarantine import Quarantine
+from rondel.sessions.quarantine import Quarantine, surest
 from rondel.sessions.records import Result
 from rondel.sessions.rest import Glances
 from rondel.sessions.session import Session
@@ -205,7 +205,7 @@ class Engine:
         return self.store.sessions(status, graph_id, before, limit)
 
     async def fork(
-        self, session: Session, at: str, changes: dict[str, Any], *, run: bool = True
+        self, session: Session, at: str | None, changes: dict[str, Any], *, run: bool = True
     ) -> Session:
         """A new session that shares another's past up to an address; it goes on if `run`."""
         fork = plan_fork(session, at, changes)
@@ -222,7 +222,7 @@ class Engine:
         )
         if binding is None:
             return await self._lay_down(row, fork)
-        child = self._handles[row.id] = await self._begin(row, fork.graph, binding)
+        child = self._handles[row.id] = await self._begin(row, fork.graph, binding, fork)
         if fork.answer is not None:
             await child.answer(fork.answer)
         return child
@@ -255,7 +255,7 @@ class Engine:
         step = log.at(address)
         memory = WorkingMemory(self.store, session.plan.spec.memory)
         own = [confidence_in(message.data) for message in step.messages]
-        memory.demand_sure(_surest(own) if confidence is None else confidence)
+        memory.demand_sure(surest(own) if confidence is None else confidence)
         where = (id, log.inputs, address, step.node_id)
         return await asyncio.to_thread(memory.promote, *where, step.messages, confidence)
 
@@ -411,7 +411,9 @@ class Engine:
                     "allow it: --allow-python, or Engine(allow_python=True)"
                 )
 
-    async def _begin(self, row: SessionRow, graph: Graph, binding: Binding) -> Session:
+    async def _begin(
+        self, row: SessionRow, graph: Graph, binding: Binding, fork: Fork | None = None
+    ) -> Session:
         created = self.store.create(row, self._owner, LEASE)
         if created is not None:
             await created
@@ -422,6 +424,8 @@ class Engine:
         else:
             self._handles[row.id] = session
             await self._mark_fork(row.id, row.parent)
+            if fork is not None and fork.output is not None:
+                await session.speak_for(*fork.output)
             await session.resume()
         return session
 
@@ -442,6 +446,8 @@ class Engine:
             await self._mark_fork(row.id, row.parent)
         if fork.answer is not None:
             await session.record(Answer(text=fork.answer))
+        elif fork.output is not None:
+            session.park(await session.speak_for(*fork.output))
         elif row.parent is not None:
             result = session.snapshot()
             written = self.store.set_status(row.id, result.status, result.reason)
@@ -488,9 +494,3 @@ def run(
     except RuntimeError:
         return asyncio.run(main())
     raise CallError("rondel.run blocks; inside async code write: await engine.run(graph, inputs)")
-
-
-def _surest(given: Sequence[float | None]) -> float | None:
-    """The highest confidence; None if some message does not say, which is no objection."""
-    known = [confidence for confidence in given if confidence is not None]
-    return max(known) if len(known) == len(given) else None

@@ -24,7 +24,7 @@ from rondel.graph.secrets import Values, seal, unseal
 from rondel.graph.spec import EdgeSpec, GraphSpec, NodeSpec
 from rondel.graph.vocabulary import Vocabulary
 from rondel.nodes.calling import function_processor
-from rondel.sessions.changes import change_node
+from rondel.sessions.changes import CONTRACT, LOOPS, change_body
 from rondel.sessions.pricing import check_prices
 from rondel.sessions.registry import default_registry
 
@@ -304,15 +304,15 @@ class Graph:
         """Whether parts of it are Python functions, which no document can hold."""
         return bool(self._processors or self._conditions)
 
-    def with_node_changes(self, changes: dict[str, Any]) -> Graph:
-        """The same graph with other settings of its nodes: `{"Writer.config.role": ...}`."""
+    def with_changes(self, changes: dict[str, Any]) -> Graph:
+        """The same graph with other settings: `{"nodes.Writer.config.role": "strict"}`."""
         document = copy.deepcopy(self._document)
         for path, value in changes.items():
-            change_node(_body_of(document)["nodes"], path, value)
+            change_body(_body_of(document), path, value)
         return self.with_document(document, self.includes)
 
     def has_structure_of(self, document: dict[str, Any]) -> bool:
-        """Whether a document differs from this graph's at most in its nodes' config."""
+        """Whether a document differs from this graph's at most in what a fork may change."""
         return _structure(document) == _structure(self._document)
 
     def with_stored(self, document: dict[str, Any], includes: dict[str, Any]) -> Graph:
@@ -475,7 +475,7 @@ def _structure(document: dict[str, Any]) -> dict[str, Any]:
     nodes = [
         {key: value for key, value in node.items() if key != "config"} for node in body["nodes"]
     ]
-    return {**body, "nodes": nodes}
+    return {**{key: body[key] for key in body if key not in (LOOPS, *CONTRACT)}, "nodes": nodes}
 
 
 def _body_of(document: dict[str, Any]) -> dict[str, Any]:

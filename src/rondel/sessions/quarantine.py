@@ -92,3 +92,9 @@ class Quarantine:
         if not found.messages:
             raise CallError(f"the step at {address!r} emitted nothing that could be promoted")
         return found
+
+
+def surest(given: Sequence[float | None]) -> float | None:
+    """The highest confidence; None if some message does not say, which is no objection."""
+    known = [confidence for confidence in given if confidence is not None]
+    return max(known) if len(known) == len(given) else None

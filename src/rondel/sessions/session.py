@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rondel.engine import ticks
 from rondel.engine.binding import Binding
 from rondel.engine.core import ENDED, Core
+from rondel.engine.emit import Emit
 from rondel.errors import CallError, Disconnected, UnknownSession, WrongState
 from rondel.graph.plan import Plan
 from rondel.journal.store import Group, SessionRow
@@ -237,8 +238,15 @@ class Session:
         """Open a lock: with a justification, or with exactly three checks made."""
         await self.control(Unlock(by, risk_justification, list(safety_checks)))
 
-    async def fork(self, at: str, changes: dict[str, Any] | None = None) -> Session:
-        """A new session that shares this one's past up to an address."""
+    async def fork(self, at: str | None = None, changes: dict[str, Any] | None = None) -> Session:
+        """A new session that shares this one's past up to an address, with changes by path.
+
+        `inputs.KEY`, `nodes.ID.config.KEY`, `loops.HEAD.KEY`, `limits.KEY` and `breaker.KEY` are
+        what they are in a file; `answer` is another answer to the question asked there, `output`
+        what the step there says instead: a text, or `{"content": ..., "data": ...}`. Without an
+        address the fork begins where the changes first make a difference. Raises CallError or
+        GraphError for what cannot be.
+        """
         return await self._engine.fork(self, at, changes or {})
 
     async def control(self, control: AnyControl) -> None:
@@ -317,6 +325,12 @@ class Session:
         if begun is not None:
             await begun
         self._keep_driving(drive)
+
+    async def speak_for(self, address: str, outcome: Emit) -> Drive:
+        """Record what a step that is under way comes to, without running its node."""
+        drive = self._open()
+        await drive.speak_for(address, outcome)
+        return drive
 
     @property
     def drive(self) -> Drive | None:

@@ -23,11 +23,11 @@ def _optimize(source: str, step: int = 10) -> Graph:
     else:
         graph, head = Graph.load(EXAMPLES / "11_council_optimize" / "graph.yaml"), "adjudicator"
     changes = {
-        f"{head}.config.score": {"start": 60, "step": step},
-        "surgeon.config.provider": "scripted",
-        "surgeon.config.answers": TEXTS,
+        f"nodes.{head}.config.score": {"start": 60, "step": step},
+        "nodes.surgeon.config.provider": "scripted",
+        "nodes.surgeon.config.answers": TEXTS,
     }
-    return graph.with_node_changes(changes)
+    return graph.with_changes(changes)
 
 
 async def _run(graph: Graph, answers: list[str]) -> tuple[Any, list[str], list[Any]]:
@@ -183,8 +183,8 @@ def test_a_loop_without_a_reviewer_hands_on_what_its_last_agent_wrote() -> None:
         },
     }
     graph = Graph.loads(json.dumps(workflow), compat="council")
-    answers = {"w.config.provider": "scripted", "w.config.answers": TEXTS}
-    result = asyncio.run(Engine(db=None).run(graph.with_node_changes(answers), "the original"))
+    answers = {"nodes.w.config.provider": "scripted", "nodes.w.config.answers": TEXTS}
+    result = asyncio.run(Engine(db=None).run(graph.with_changes(answers), "the original"))
     assert (result.status, result.output) == ("completed", TEXTS[2])
 
 
@@ -206,8 +206,11 @@ def test_a_join_waits_for_settled_branches_and_not_for_dead_ones() -> None:
         },
     }
     vote = [{"data": {"decision": "yes", "score": 9, "reasoning": "Good."}}]
-    changes = {"v.config.agents.A.provider": "scripted", "v.config.agents.A.answers": vote}
-    graph = Graph.loads(json.dumps(workflow), compat="council").with_node_changes(changes)
+    changes = {
+        "nodes.v.config.agents.A.provider": "scripted",
+        "nodes.v.config.agents.A.answers": vote,
+    }
+    graph = Graph.loads(json.dumps(workflow), compat="council").with_changes(changes)
     result, _, steps = asyncio.run(_run(graph, []))
     assert result.status == "completed"
     [join] = [step for step in steps if step.node_id == "join"]

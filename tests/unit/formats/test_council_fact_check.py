@@ -47,12 +47,12 @@ def _loaded(check: dict[str, Any], next_ids: list[str], confidence: float) -> Gr
     if "note" not in next_ids:
         del workflow["nodes"]["note"]
     graph = Graph.loads(json.dumps(workflow), compat="council")
-    return graph.with_node_changes(
+    return graph.with_changes(
         {
-            "writer.config.provider": "scripted",
-            "writer.config.answers": TEXTS,
-            "check.config.agent.provider": "scripted",
-            "check.config.agent.answers": [_claims(confidence)],
+            "nodes.writer.config.provider": "scripted",
+            "nodes.writer.config.answers": TEXTS,
+            "nodes.check.config.agent.provider": "scripted",
+            "nodes.check.config.agent.answers": [_claims(confidence)],
         }
     )
 
@@ -99,13 +99,13 @@ def test_a_check_before_the_review_leaves_the_surgeons_text_the_document() -> No
     workflow["nodes"]["surgeon"]["next_ids"] = ["check"]
     check = {"type": "fact_check", "next_ids": ["human_review"], "properties": {"max_queries": 3}}
     workflow["nodes"]["check"] = check
-    graph = Graph.loads(json.dumps(workflow), compat="council").with_node_changes(
+    graph = Graph.loads(json.dumps(workflow), compat="council").with_changes(
         {
-            "surgeon.config.provider": "scripted",
-            "surgeon.config.answers": TEXTS,
-            "adjudicator.config.score": {"start": 85, "step": 5},
-            "check.config.agent.provider": "scripted",
-            "check.config.agent.answers": [_claims(0.9)],
+            "nodes.surgeon.config.provider": "scripted",
+            "nodes.surgeon.config.answers": TEXTS,
+            "nodes.adjudicator.config.score": {"start": 85, "step": 5},
+            "nodes.check.config.agent.provider": "scripted",
+            "nodes.check.config.agent.answers": [_claims(0.9)],
         }
     )
     result, steps = asyncio.run(_run(graph, ("apply", "apply")))

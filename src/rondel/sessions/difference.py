@@ -1,0 +1,68 @@
+"""Where a session's past would have gone otherwise if its graph had said something else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from rondel.engine import ticks
+from rondel.engine.core import Core
+from rondel.engine.message import Message
+from rondel.graph.plan import Plan
+from rondel.graph.spec import Budget
+
+
+def first_difference(before: Plan, after: Plan, journal: Iterable[ticks.AnyTick]) -> int | None:
+    """How much of a past two plans share: the ticks up to where they part; None if they do not.
+
+    The tick in which they part is shared too, as long as it says what a step did, and not what a
+    contract decided.
+    """
+    one, other = Core(before), Core(after)
+    for position, tick in enumerate(journal):
+        if _is_decided_anew(one, other, tick):
+            return position
+        begun = one.step_count
+        one.apply(tick)
+        try:
+            other.apply(tick)
+        except (LookupError, AssertionError, AttributeError):
+            return position
+        if _standing(one, begun) != _standing(other, begun):
+            return position + 1
+    return None
+
+
+def _standing(core: Core, begun: int) -> tuple[Any, ...]:
+    """Where a session stands: what is under way, and what its newest steps were given."""
+    frames = [
+        (frame.entry, frame.round, frame.judging, frame.halted, frame.ways is None)
+        for frame in core.frames.values()
+    ]
+    steps = core.steps.all()
+    given: list[list[Message]] = [list(step.inputs) for step in steps if step.number > begun]
+    under_way = [(step.number, step.node.index) for step in steps]
+    return core.status, core.step_count, frames, under_way, list(core.questions), given
+
+
+def _is_decided_anew(one: Core, other: Core, tick: ticks.AnyTick) -> bool:
+    """Whether a tick says what a contract decided, and the other contract is a different one."""
+    match tick:
+        case ticks.Judged():
+            return bool(_until(one, tick.entry) != _until(other, tick.entry))
+        case ticks.Refused():
+            return _budget(one, tick.entry) != _budget(other, tick.entry)
+        case ticks.Aborted():
+            untils = [[_until(core, entry) for entry in core.frames] for core in (one, other)]
+            return untils[0] != untils[1]
+        case _:
+            return False
+
+
+def _until(core: Core, entry: int) -> Any:
+    return core.frames[entry].scope.contract.until
+
+
+def _budget(core: Core, entry: int) -> Budget:
+    scope = core.frames[entry].scope
+    return core.plan.spec.limits.budget if scope.head is None else scope.contract.budget
