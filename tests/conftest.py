@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from rondel.engine.host import AsyncioHost
+from rondel.journal.clock import Clock
 from tests import plain
-from tests.clock import Clock
+from tests.clock import Clock as Hand
 
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
@@ -31,8 +31,8 @@ def _own_database(
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+def clock(monkeypatch: pytest.MonkeyPatch) -> Hand:
     """The clock of all sessions of the test."""
-    clock = Clock()
-    monkeypatch.setattr(AsyncioHost, "now", staticmethod(clock))
+    clock = Hand()
+    monkeypatch.setattr(Clock, "now", lambda _: clock())
     return clock

@@ -83,7 +83,7 @@ def _outcome(
 def _would_change(engine: Engine, session: Session, control: AnyControl) -> bool:
     """Whether the session as it stands takes the control; raises if it does not."""
     core = fold(engine.store, session.id, session.plan).core
-    return control.tick(session.id, core, time.time()) is not None
+    return control.tick(session.id, core, engine.clocks.of(session.id, core)()) is not None
 
 
 def say(session: Session, delivered: Delivered, done: str, nothing: str) -> None:

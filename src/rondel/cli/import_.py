@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import time
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated
@@ -85,7 +84,7 @@ async def _add(store: Store, archived: Archived) -> None:
     await _done(store.create(archived.row))
     try:
         for content in archived.attachments:
-            store.hold(content, time.time() + HELD)
+            store.hold(content, store.now() + HELD)
             store.refer(name, [sha256(content).hexdigest()])
         store.extend(name, archived.ticks)
         await _done(store.set_status(name, archived.status, archived.reason))

@@ -9,7 +9,6 @@ number and records every wait.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Protocol
@@ -120,17 +119,17 @@ class Alarms:
 class AsyncioHost:
     """Commands as tasks of the running event loop; it holds nothing until one is started."""
 
-    __slots__ = ("_alarms", "_outcomes", "_tasks", "_waiter", "busy")
+    __slots__ = ("_alarms", "_outcomes", "_tasks", "_waiter", "busy", "now")
 
-    def __init__(self, alarms: Alarms) -> None:
+    def __init__(self, alarms: Alarms, now: Callable[[], float]) -> None:
         self._alarms = alarms
+        self.now = now
+        """Seconds since the epoch, of a clock that never jumps."""
         self._tasks: set[asyncio.Task[None]] | None = None
         self._outcomes: deque[Outcome | BaseException] | None = None
         self._waiter: asyncio.Future[None] | None = None
         """What `next` waits for."""
         self.busy = 0
-
-    now = staticmethod(time.time)
 
     def start(self, command: Command, call: Callable[[], Awaitable[Outcome]]) -> None:  # noqa: ARG002
         """Begin a command as a task."""

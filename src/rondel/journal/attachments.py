@@ -6,7 +6,6 @@ import asyncio
 import mimetypes
 import os
 import re
-import time
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
@@ -36,6 +35,7 @@ BEGINNINGS = {
 class AttachmentStore(Protocol):
     """What a store does with attachments; any thread may call."""
 
+    def now(self) -> float: ...
     def hold(self, content: bytes, until: float) -> None: ...
     def refer(self, id: str, digests: Iterable[str]) -> None: ...
     def attachment(self, digest: str) -> bytes | None: ...
@@ -89,7 +89,7 @@ class Attachments:
 
     def _hold(self, content: bytes, session: str | None) -> str:
         digest = sha256(content).hexdigest()
-        self._store.hold(content, time.time() + HELD)
+        self._store.hold(content, self._store.now() + HELD)
         if session is not None:
             self._store.refer(session, [digest])
         return digest

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from rondel.engine.said import Said
 from rondel.engine.ticks import AnyTick
 from rondel.errors import JournalError, UnknownSession
 from rondel.journal.attachments import used_in
+from rondel.journal.clock import Clock
 from rondel.journal.compact import encode
 from rondel.journal.recollection import Recollection
 from rondel.journal.rules import check_deletable, check_fork, cursor, parse_cursor
@@ -75,6 +75,7 @@ class MemoryStore(Recollection):
         """What sessions refer to, for those that refer to anything."""
         self._attachments: dict[str, bytes] = {}
         self._held_until: dict[str, float] = {}
+        self._clock = Clock()
 
     # Sessions
 
@@ -84,7 +85,7 @@ class MemoryStore(Recollection):
             raise JournalError(f"there is a session {row.id!r} already")
         parent = None if row.parent is None else self._log(row.parent)
         check_fork(row, parent.length if parent else 0)
-        now = time.time()
+        now = self.now()
         made = row.created_at or now
         updated = row.updated_at or made
         self._created += 1
@@ -125,7 +126,7 @@ class MemoryStore(Recollection):
     def set_status(self, id: str, status: str, reason: str = "") -> None:
         """Change the status."""
         log = self._log(id)
-        log.status, log.reason, log.updated_at = status, reason, time.time()
+        log.status, log.reason, log.updated_at = status, reason, self.now()
 
     def delete(self, id: str) -> None:
         """Forget a session that nobody drives and whose past no fork shares."""
@@ -201,7 +202,7 @@ class MemoryStore(Recollection):
 
     def acquire(self, id: str, owner: str, ttl: float) -> Lease:
         """Lease the session, unless another's lease runs."""
-        log, now = self._log(id), time.time()
+        log, now = self._log(id), self.now()
         if log.owner is not None and log.owner != owner and log.until > now:
             return Lease(log.owner, log.until, granted=False)
         log.owner, log.until = owner, now + ttl
@@ -212,7 +213,7 @@ class MemoryStore(Recollection):
         log = self._log(id)
         if log.owner != owner:
             return False
-        log.until = time.time() + ttl
+        log.until = self.now() + ttl
         return True
 
     def release(self, id: str, owner: str) -> None:
@@ -224,7 +225,7 @@ class MemoryStore(Recollection):
     def lease(self, id: str) -> Lease | None:
         """The lease that runs now, or None."""
         log = self._log(id)
-        if log.owner is None or log.until <= time.time():
+        if log.owner is None or log.until <= self.now():
             return None
         return Lease(log.owner, log.until)
 
@@ -234,7 +235,7 @@ class MemoryStore(Recollection):
         """Leave a control for whoever drives the session."""
         log = self._log(id)
         self._posted += 1
-        log.letters += (Letter(self._posted, control, time.time()),)
+        log.letters += (Letter(self._posted, control, self.now()),)
         return self._posted
 
     def letters(self, id: str) -> list[Letter]:
@@ -314,13 +315,17 @@ class MemoryStore(Recollection):
     def _sweep(self) -> None:
         """Remove what no session refers to any more."""
         used = {digest for attached in tuple(self._attached.values()) for digest in tuple(attached)}
-        now = time.time()
+        now = self.now()
         for digest in list(self._attachments):
             if digest not in used and self._held_until.get(digest, 0.0) < now:
                 del self._attachments[digest]
                 self._held_until.pop(digest, None)
 
     # The store itself
+
+    def now(self) -> float:
+        """The time of the store."""
+        return self._clock.now()
 
     def ready(self) -> None:
         """Nobody else is ever in the way."""

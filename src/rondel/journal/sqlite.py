@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import time as clock
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
 
@@ -17,6 +17,7 @@ from rondel.engine.ticks import AnyTick
 from rondel.errors import JournalError, UnknownSession, Unstorable
 from rondel.journal import past, sqlite_attachments, sqlite_recollection, sqlite_rows
 from rondel.journal.attachments import used_in
+from rondel.journal.clock import Clock
 from rondel.journal.codec import encode_value
 from rondel.journal.compact import encode
 from rondel.journal.crash import ARMED, crash_point
@@ -24,6 +25,7 @@ from rondel.journal.database import PAGE, PATIENCE, Database
 from rondel.journal.head import Head
 from rondel.journal.readers import Readers
 from rondel.journal.rules import check_deletable, check_fork
+from rondel.journal.sqlite_leases import Leases
 from rondel.journal.store import (
     BATCH,
     ENDED,
@@ -77,6 +79,8 @@ class SqliteStore:
         self._writer = Writer(database)
         self._readers = Readers(database)
         self._heads: dict[str, Head] = {}
+        self._clock = Clock()
+        self._leases = Leases(self._clock)
 
     # Sessions
 
@@ -94,8 +98,7 @@ class SqliteStore:
             if db.execute("SELECT 1 FROM session WHERE id = ?", (row.id,)).fetchone():
                 raise JournalError(f"there is a session {row.id!r} already")
             parent = _parent_key(db, row)
-            now = clock.time()
-            made = row.created_at or now
+            made = row.created_at or self._clock.now()
             graph = _graph_key(db, document, includes)
             fields = (row.id, graph, row.graph_id, inputs, labels, row.status, row.reason)
             times = (made, row.updated_at or made)
@@ -104,20 +107,18 @@ class SqliteStore:
                 "created_at, updated_at, parent, parent_length) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
                 (*fields, *times, parent, row.parent_length),
             ).lastrowid
-            until = None if owner is None else now + ttl
-            db.execute(
-                "INSERT INTO head (session, length, owner, until) VALUES (?, ?, ?, ?)",
-                (key, row.parent_length, owner, until),
-            )
             head.key = key or 0
             head.place(row.parent_length, None)
-            head.until = until or 0.0
+            db.execute("INSERT INTO head (session, length) VALUES (?, ?)", (key, row.parent_length))
+            if owner is not None:
+                head.until = self._leases.until(ttl)
+                self._leases.give(db, head.key, owner, ttl)
             if attached:
                 sqlite_attachments.refer(db, head.key, attached)
 
         if row.id not in self._heads or not self._heads[row.id].key:
             self._heads[row.id] = head
-        deadline = clock.monotonic() + self._patience
+        deadline = time.monotonic() + self._patience
         return self._writer.submit(Write(head, None, insert, deadline))
 
     def session(self, id: str) -> SessionRow | None:
@@ -139,7 +140,7 @@ class SqliteStore:
     def set_status(self, id: str, status: str, reason: str = "") -> Durable:
         """Change the status without a tick."""
         head = self._head(id)
-        return self._writer.submit(Write(head, None, _changes(head, status, reason, None)))
+        return self._writer.submit(Write(head, None, self._changes(head, status, reason, None)))
 
     def delete(self, id: str) -> None:
         """Forget a session that nobody drives and whose past no fork shares."""
@@ -147,14 +148,14 @@ class SqliteStore:
         def job(db: sqlite3.Connection) -> None:
             key = _key(db, id)
             fork = db.execute("SELECT id FROM session WHERE parent = ?", (key,)).fetchone()
-            check_deletable(id, fork[0] if fork else None, _running_lease(db, id))
+            check_deletable(id, fork[0] if fork else None, self._leases.running(db, id))
             (graph,) = db.execute("SELECT graph FROM session WHERE key = ?", (key,)).fetchone()
             db.execute(_DELETE_TICKS, (key,))
             for table in ("letter", "snapshot", "head"):
                 db.execute(f"DELETE FROM {table} WHERE session = ?", (key,))  # noqa: S608
             db.execute("DELETE FROM session WHERE key = ?", (key,))
             sqlite_recollection.forget(db, Group(id, own=True))
-            sqlite_attachments.let_go(db, key)
+            sqlite_attachments.let_go(db, key, self._clock.now())
             db.execute(
                 "DELETE FROM graph WHERE key = ? "
                 "AND NOT EXISTS (SELECT 1 FROM session WHERE graph = graph.key)",
@@ -213,7 +214,7 @@ class SqliteStore:
         if status is None and letter is None:
             durable = self._writer.append(head, record)
         else:
-            also = _changes(head, status, reason, letter)
+            also = self._changes(head, status, reason, letter)
             durable = self._writer.submit(Write(head, record, also))
         if ARMED:
             crash_point("after_append")
@@ -244,23 +245,19 @@ class SqliteStore:
         known = self._heads.get(id)
         if known is not None and known.owner == owner and known.error is None:
             until, known.until = known.until, 0.0
-            if until - clock.time() > _FRESH * ttl:
-                return Lease(owner, until)
+            left = self._leases.left(until)
+            if left > _FRESH * ttl:
+                return Lease(owner, self._clock.now() + left)
 
         def job(db: sqlite3.Connection) -> tuple[Lease, Head]:
             head = Head(id, _key(db, id))
-            held = _running_lease(db, id)
+            held = self._leases.running(db, id)
             if held is not None and held.owner != owner:
                 return Lease(held.owner, held.until, granted=False), head
             ends = "SELECT length, last FROM extent WHERE session = ?"
             head.place(*db.execute(ends, (head.key,)).fetchone())
             head.owner = owner
-            lease = Lease(owner, clock.time() + ttl)
-            db.execute(
-                "UPDATE head SET owner = ?, until = ? WHERE session = ?",
-                (owner, lease.until, head.key),
-            )
-            return lease, head
+            return self._leases.give(db, head.key, owner, ttl), head
 
         lease, head = self._writer.run(id, job, must_last=False)
         if lease.granted:
@@ -269,19 +266,13 @@ class SqliteStore:
 
     def renew(self, id: str, owner: str, ttl: float) -> bool:
         """Prolong a lease; False if it is not this owner's any more."""
-        statement = f"UPDATE head SET until = ? WHERE session = {_KEY} AND owner = ?"  # noqa: S608
-        values = (clock.time() + ttl, id, owner)
         return self._writer.run(
-            id, lambda db: db.execute(statement, values).rowcount == 1, must_last=False
+            id, lambda db: self._leases.renew(db, id, owner, ttl), must_last=False
         )
 
     def release(self, id: str, owner: str) -> None:
         """Give a lease back; nothing happens if it is not this owner's."""
-        statement = (
-            "UPDATE head SET owner = NULL, until = NULL "  # noqa: S608
-            f"WHERE session = {_KEY} AND owner = ?"
-        )
-        self._writer.run_soon(id, lambda db: db.execute(statement, (id, owner)))
+        self._writer.run_soon(id, lambda db: self._leases.take_back(db, id, owner))
         head = self._heads.get(id)
         if head is not None and head.owner == owner:
             del self._heads[id]
@@ -290,7 +281,7 @@ class SqliteStore:
         """The lease that runs now, or None."""
         with self._readers.snapshot() as db:
             _key(db, id)
-            return _running_lease(db, id)
+            return self._leases.running(db, id)
 
     # Letters
 
@@ -300,7 +291,7 @@ class SqliteStore:
         def job(db: sqlite3.Connection) -> int:
             letter = db.execute(
                 "INSERT INTO letter (session, control, posted_at) VALUES (?, ?, ?)",
-                (_key(db, id), control, clock.time()),
+                (_key(db, id), control, self._clock.now()),
             )
             return letter.lastrowid or 0
 
@@ -414,6 +405,10 @@ class SqliteStore:
 
     # The store itself
 
+    def now(self) -> float:
+        """The time of the store."""
+        return self._clock.now()
+
     def ready(self) -> Durable:
         """None if the file takes writes now; else it does once this has been awaited."""
         return self._writer.ready()
@@ -445,6 +440,24 @@ class SqliteStore:
                 raise UnknownSession(f"there is no session {id!r}")
             head = self._heads.setdefault(id, Head(id, *row))
         return head
+
+    def _changes(
+        self, head: Head, status: str | None, reason: str, letter: int | None
+    ) -> Callable[[sqlite3.Connection], None]:
+        """What rides along with a tick."""
+
+        def change(db: sqlite3.Connection) -> None:
+            if status is not None:
+                db.execute(
+                    "UPDATE session SET status = ?, reason = ?, updated_at = ? WHERE key = ?",
+                    (status, reason, self._clock.now(), head.key),
+                )
+            if letter is not None:
+                db.execute(
+                    "DELETE FROM letter WHERE number = ? AND session = ?", (letter, head.key)
+                )
+
+        return change
 
 
 def _too_large(id: str, record: bytes) -> Unstorable:
@@ -479,28 +492,3 @@ def _graph_key(db: sqlite3.Connection, document: bytes, includes: bytes) -> int:
     )
     (key,) = db.execute("SELECT key FROM graph WHERE digest = ?", (digest,)).fetchone()
     return int(key)
-
-
-def _running_lease(db: sqlite3.Connection, id: str) -> Lease | None:
-    row = db.execute(
-        f"SELECT owner, until FROM head WHERE session = {_KEY} AND until > ?",  # noqa: S608
-        (id, clock.time()),
-    ).fetchone()
-    return None if row is None else Lease(*row)
-
-
-def _changes(
-    head: Head, status: str | None, reason: str, letter: int | None
-) -> Callable[[sqlite3.Connection], None]:
-    """What rides along with a tick."""
-
-    def change(db: sqlite3.Connection) -> None:
-        if status is not None:
-            db.execute(
-                "UPDATE session SET status = ?, reason = ?, updated_at = ? WHERE key = ?",
-                (status, reason, clock.time(), head.key),
-            )
-        if letter is not None:
-            db.execute("DELETE FROM letter WHERE number = ? AND session = ?", (letter, head.key))
-
-    return change

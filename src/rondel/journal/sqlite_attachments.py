@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import time
 from collections.abc import Iterable
 from hashlib import sha256
 
@@ -50,10 +49,10 @@ def refer(db: sqlite3.Connection, session: int, digests: Iterable[str]) -> None:
         db.execute("DELETE FROM attachment_hold WHERE digest = ?", (digest,))
 
 
-def let_go(db: sqlite3.Connection, session: int) -> None:
+def let_go(db: sqlite3.Connection, session: int, now: float) -> None:
     """The session is gone, and with it what only it referred to."""
     db.execute("DELETE FROM attachment_use WHERE session = ?", (session,))
-    db.execute("DELETE FROM attachment_hold WHERE until < ?", (time.time(),))
+    db.execute("DELETE FROM attachment_hold WHERE until < ?", (now,))
     db.execute(_SWEEP)
 
 

@@ -319,6 +319,11 @@ class Store(Protocol):
 
     # The store itself
 
+    def now(self) -> float:
+        """The time of the store, in seconds since the epoch: it passes evenly, and a clock on the
+        wall that is set while the store is open does not move it."""
+        ...
+
     def ready(self) -> Durable:
         """None if the store takes writes now; else it does once this has been awaited.
 
@@ -334,3 +339,9 @@ class Store(Protocol):
     def close(self) -> None:
         """Make everything durable and let go."""
         ...
+
+
+async def finish(durable: Durable) -> None:
+    """Return when it is durable."""
+    if durable is not None:
+        await durable

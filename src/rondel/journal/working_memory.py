@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -59,6 +58,7 @@ class WorkingMemory:
         What it emitted takes the place of what the same step had there before.
         """
         group = group_of(session, inputs)
+        now = self._store.now()
         made = [
             MemoryEntry(
                 group=group,
@@ -69,12 +69,12 @@ class WorkingMemory:
                 content=msgspec.to_builtins(message.content),
                 data=msgspec.to_builtins(message.data),
                 confidence=confidence_in(message.data) if confidence is None else confidence,
+                created_at=now,
             )
             for number, message in enumerate(messages)
         ]
         promotion = Promotion(group, session, address, list(filter(self._is_sure, made)))
-        since = time.time() - self._rules.max_age
-        return self._store.remember(promotion, since, self._rules.size)
+        return self._store.remember(promotion, now - self._rules.max_age, self._rules.size)
 
     def recall(
         self, session: str, inputs: Mapping[str, Any], now: float, limit: int

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from contextlib import suppress
 from threading import get_ident
 from typing import Any, NamedTuple, Protocol
@@ -21,6 +20,7 @@ from rondel.engine.step import Step
 from rondel.errors import RondelError, Unstorable
 from rondel.graph.plan import Plan
 from rondel.journal.store import Durable, SessionRow, Store
+from rondel.sessions.clocks import Clocks
 from rondel.sessions.controls import AnyControl, Expire, from_letter
 from rondel.sessions.events import Narrator
 from rondel.sessions.expectation import Expected
@@ -95,6 +95,7 @@ class Drive(Runner):
         audience: Audience,
         guard: Guard | None,
         alarms: Alarms,
+        clocks: Clocks,
         *,
         is_new: bool,
         snapshots: bool,
@@ -106,7 +107,7 @@ class Drive(Runner):
             row = store.session(id)
             self._status = row.status if row is not None else ""
         self._append = store.writer(id)
-        host = AsyncioHost(alarms)
+        host = AsyncioHost(alarms, clocks.of(id, core))
         super().__init__(id, core, binding, host, guard, self._append, audience)
         self.stepper.length = length
         self._loop = asyncio.get_running_loop()
@@ -141,7 +142,7 @@ class Drive(Runner):
 
     async def expire(self) -> None:
         """Settle every question whose deadline has passed."""
-        while (deadline := self.core.next_deadline) is not None and deadline <= time.time():
+        while (deadline := self.core.next_deadline) is not None and deadline <= self._host.now():
             await self.carry_out(Expire())
 
     async def read_letters(self) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple, Self
@@ -29,9 +28,10 @@ from rondel.guards.circuit_breaker import circuit_breaker
 from rondel.guards.memory import MemoryGuard, promoted_nodes
 from rondel.journal.attachments import LARGEST, Attachments
 from rondel.journal.memory import MemoryStore
-from rondel.journal.store import MemoryEntry, Page, SessionRow, Store
+from rondel.journal.store import MemoryEntry, Page, SessionRow, Store, finish
 from rondel.journal.working_memory import WorkingMemory, confidence_in
 from rondel.nodes.python import PYTHON
+from rondel.sessions.clocks import Clocks
 from rondel.sessions.controls import Answer, AnyControl, to_letter
 from rondel.sessions.drive import Drive, fold
 from rondel.sessions.expectation import Expectation
@@ -89,6 +89,7 @@ class Engine:
         self._bindings: WeakKeyDictionary[Graph, _Bound] = WeakKeyDictionary()
         self._poller: asyncio.Task[None] | None = None
         self._alarms = Alarms()
+        self.clocks = Clocks(self.store)
         self._closed = False
 
     async def __aenter__(self) -> Self:
@@ -364,6 +365,7 @@ class Engine:
                 heard,
                 circuit_breaker(binding.plan),
                 self._alarms,
+                self.clocks,
                 is_new=is_new,
                 snapshots=not self._in_memory,
             )
@@ -380,6 +382,7 @@ class Engine:
 
     async def post(self, id: str, control: AnyControl) -> int:
         """Leave a control for the process that drives the session; the number names the letter."""
+        await finish(self.store.ready())
         return self.store.post(id, to_letter(control))
 
     # Inside
@@ -414,9 +417,7 @@ class Engine:
     async def _begin(
         self, row: SessionRow, graph: Graph, binding: Binding, fork: Fork | None = None
     ) -> Session:
-        created = self.store.create(row, self._owner, LEASE)
-        if created is not None:
-            await created
+        await finish(self.store.create(row, self._owner, LEASE))
         self._shelf.keep(row.id, graph)
         session = Session(row.id, self, graph)
         if row.parent is None:
@@ -431,15 +432,11 @@ class Engine:
 
     async def _mark_fork(self, id: str, parent: str) -> None:
         """What the parent spent before this is not the fork's."""
-        durable = self.store.append(id, ticks.Forked(time.time(), parent))
-        if durable is not None:
-            await durable
+        await finish(self.store.append(id, ticks.Forked(self.store.now(), parent)))
 
     async def _lay_down(self, row: SessionRow, fork: Fork) -> Session:
         """A fork that nobody drives yet."""
-        created = self.store.create(row)
-        if created is not None:
-            await created
+        await finish(self.store.create(row))
         self._shelf.keep(row.id, fork.graph)
         session = self._handles[row.id] = Session(row.id, self, fork.graph)
         if row.parent is not None:
@@ -463,7 +460,8 @@ class Engine:
             with suppress(JournalError):  # whoever drives a session meets it too, and tells
                 if clock() - renewed > LEASE / 3:
                     renewed = clock()
-                    for driven in self._driven:
+                    await finish(self.store.ready())
+                    for driven in list(self._driven):
                         self.store.renew(driven, self._owner, LEASE)
                 now = self.store.changes()
                 if now != seen:

@@ -35,10 +35,13 @@ def process_of(owner: str) -> str:
 
 
 def _began(pid: int) -> str:
-    """When a living process began, in seconds since the epoch; empty if it has ended."""
+    """When a living process began, in seconds since the machine did; empty if it has ended.
+
+    That is the same whatever the clock on the wall shows.
+    """
     try:
         process = psutil.Process(pid)
         is_dead = process.status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
-        return "" if is_dead else f"{process.create_time():.2f}"
+        return "" if is_dead else f"{process.create_time() - psutil.boot_time():.2f}"
     except psutil.NoSuchProcess:
         return ""

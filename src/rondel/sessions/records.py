@@ -315,7 +315,7 @@ class RoundLister:
                 record, began = self._open.pop(address)
                 record.score, record.delta = data["score"], data["delta"]
                 record.tokens, record.usd = data["tokens"], data["usd"]
-                record.duration = at - began
+                record.duration = max(at - began, 0.0)
             case "loop:exited":
                 records = self._entries.pop(address, [])
                 if data["exit_reason"] == FAILED:  # it goes on if somebody resumes the session

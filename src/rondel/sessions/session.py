@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from rondel.engine.core import ENDED, Core
 from rondel.engine.emit import Emit
 from rondel.errors import CallError, Disconnected, UnknownSession, WrongState
 from rondel.graph.plan import Plan
-from rondel.journal.store import Group, SessionRow
+from rondel.journal.store import Group, SessionRow, finish
 from rondel.journal.working_memory import group_of
 from rondel.sessions.controls import Answer, AnyControl, Pause, Resume, Signal, Stop, Unlock
 from rondel.sessions.drive import Drive, fold
@@ -286,7 +285,7 @@ class Session:
         try:
             store = self._engine.store
             core = fold(store, self.id, self.plan).core
-            tick = control.tick(self.id, core, time.time())
+            tick = control.tick(self.id, core, self._engine.clocks.of(self.id, core)())
             if tick is None:
                 return False
             if core.status == "running" and not isinstance(tick, ticks.Resumed):
@@ -371,6 +370,8 @@ class Session:
     async def _take_up(self) -> Drive:
         """The session in this process's hands, with the letters its last driver left unread."""
         opened = self._drive is None
+        if opened:
+            await finish(self._engine.store.ready())
         drive = self._open()
         if opened:
             if drive.core.status == "running":
@@ -391,7 +392,8 @@ class Session:
             self._alarm = None
         deadline = core.next_deadline if core.questions else None
         if deadline is not None and not self._closed:
-            wait = min(max(deadline - time.time(), 0.0) + 0.001, LONGEST_SLEEP)
+            now = self._engine.clocks.of(self.id, core)()
+            wait = min(max(deadline - now, 0.0) + 0.001, LONGEST_SLEEP)
             self._alarm = asyncio.get_running_loop().call_later(wait, self._wake_up)
 
     def _wake_up(self) -> None:

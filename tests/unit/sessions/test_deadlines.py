@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from rondel import Engine, Graph
-from rondel.engine.host import AsyncioHost
 from rondel.errors import GraphError, WrongState
 from tests.unit.sessions.playing import limited
 
@@ -76,7 +75,6 @@ def test_a_deadline_that_passed_while_nobody_was_there_counts(
             await session.settled()
         in_two_hours = time.time() + 7200
         monkeypatch.setattr(time, "time", lambda: in_two_hours)
-        monkeypatch.setattr(AsyncioHost, "now", staticmethod(time.time))
         async with Engine(db=tmp_path / "s.db") as engine:
             session = engine.get(session.id)
             assert session.status == "waiting"
