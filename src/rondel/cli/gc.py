@@ -1,4 +1,4 @@
-"""`rondel gc`: forget sessions that ended long ago."""
+"""`rondel gc`: forget sessions that ended long ago, and give their space back."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ def gc(
     db: Db = None,
     debug: Debug = False,  # noqa: ARG001
 ) -> int:
-    """Delete sessions that ended longer ago than that; one whose fork stays stays too."""
+    """Delete sessions that ended longer ago than that, and give their space back to the disk.
+
+    One whose fork stays stays too.
+    """
     return asyncio.run(_gc(db, time.time() - parse_age(older_than), dry_run))
 
 
@@ -51,11 +54,14 @@ async def _gc(db: str | None, before: float, dry_run: bool) -> int:
         doomed = deletable(rows(engine), before)
         if not dry_run:
             doomed = [row for row in doomed if _delete(engine.store.delete, row)]
+            packed = engine.store.pack()
     if doomed:
         lines = [(row.id, row.status, row.graph_id, moment(row.updated_at)) for row in doomed]
         print_table(("ID", "STATUS", "GRAPH", "ENDED"), lines)
     what = f"{len(doomed):,} session{'' if len(doomed) == 1 else 's'}"
     print(f"would delete {what}" if dry_run else f"deleted {what}")
+    if not dry_run and not packed:
+        print("others use the database now; the next gc that is alone gives the space back")
     return 0
 
 

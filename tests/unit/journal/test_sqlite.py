@@ -210,6 +210,38 @@ def test_deleting_leaves_nothing_behind(path: Path) -> None:
         assert count(path, table) == 0, table
 
 
+def test_packing_gives_the_space_of_what_was_deleted_back(path: Path) -> None:
+    store, other = SqliteStore(path), SqliteStore(path)
+    for name in ("a", "b"):
+        store.create(row(name))
+        store.extend(name, [tick(n, "x" * 500) for n in range(2000)])
+    assert store.pack()
+    full = path.stat().st_size
+    store.delete("a")
+    assert path.stat().st_size == full
+    assert store.pack()
+    assert path.stat().st_size < 0.6 * full
+    assert path.with_name(path.name + "-wal").stat().st_size == 0
+    assert other.read("b", 0) == [tick(n, "x" * 500) for n in range(2000)]
+    other.append("b", tick(2000))
+    assert len(store.read("b", 0)) == 2001
+    store.close()
+    other.close()
+
+
+def test_packing_is_put_off_while_somebody_reads(path: Path) -> None:
+    store, other = SqliteStore(path), SqliteStore(path)
+    store.create(row("a"))
+    with other._readers.snapshot() as db:
+        db.execute("SELECT count(*) FROM session").fetchone()
+        store.append("a", tick(0))
+        assert not store.pack()
+    assert store.pack()
+    assert store.read("a", 0) == [tick(0)]
+    store.close()
+    other.close()
+
+
 def test_a_key_is_never_given_twice(store: SqliteStore) -> None:
     other = SqliteStore(store.path)
     store.create(row("a"))
