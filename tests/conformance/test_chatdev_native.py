@@ -31,11 +31,16 @@ def _is_native(case: dict[str, Any]) -> bool:
 RESULT_FROM_A_SINK = ("cd-019", "cd-213")
 """There, a silent `end` yields to any sink; here a run whose `end` is silent has no output."""
 
-NATIVE = [case for case in _cases("cases.jsonl") if _is_native(case)]
+SILENT_INSIDE = ("cd-027", "cd-162")
+"""There, a subgraph whose ends were silent emits an empty message; here it emits nothing."""
+
+NATIVE = [
+    case for case in _cases("cases.jsonl") if _is_native(case) and case["id"] not in SILENT_INSIDE
+]
 
 
 def test_all_native_cases_are_here() -> None:
-    assert len(NATIVE) == 114
+    assert len(NATIVE) == 112
 
 
 @pytest.mark.parametrize("case", NATIVE, ids=lambda case: case["id"])

@@ -401,8 +401,7 @@ class _Session:
                 result = self.run_graph(
                     graph, f"{frame.names}{node.id}/", inputs, caller=(frame, path)
                 )
-                last = result[-1] if result else Message("", node.id)
-                return Outcome([replace(last, source=node.id)])
+                return Outcome([replace(last, source=node.id) for last in result[-1:]])
             case _:
                 memory = self.memories[frame.names + node.id]
                 return execute(node, inputs, memory, frame.round)

@@ -25,14 +25,14 @@ NEVER = "false"
 
 UNPROCESSED = EdgePromise(drops=False, adds=False)
 
-INNER = Promise(routes=False, emits=True, calls=Calls())
+INNER = Promise(routes=False, calls=Calls())
 """A node with a graph inside it: what that graph does is counted there."""
 
 
 def promise_of(spec: NodeSpec) -> Promise:
     """What a node keeps to."""
     if spec.inner is not None:
-        return INNER
+        return replace(INNER, emits=spec.inner.dialect.sinks_yield)
     told: Any = spec.config if spec.processor is None else spec.processor
     if keeps_to(told, Promising):
         promise: Promise = told.promise()

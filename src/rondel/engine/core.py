@@ -272,7 +272,8 @@ class Core(Handover):
             self._drop(frame.owner.number)
             return
         produced = self.outputs.of(frame)
-        frame.owner.routing = (produced[-1] if produced else Message(),)
+        self.outputs.note_graph(frame.owner.node, produced)
+        frame.owner.routing = (produced[-1],) if produced else ()
         self.commands.put(Route(frame.owner, frame.owner.routing))
 
     def _end_session(self, frame: Frame) -> None:

@@ -143,6 +143,7 @@ class Snapshot(msgspec.Struct, omit_defaults=True):
     loops: dict[int, LoopEnd]
     bounded: list[tuple[tuple[int, ...], bool]]
     stuck: list[int]
+    silent: list[int]
     signals: dict[str, Any] = {}
     paused: bool = False
     pause_reason: str = ""
@@ -184,6 +185,7 @@ def dump(core: Core, guard: Any = None) -> bytes:
             loops=core.endings.last,
             bounded=list(core.endings.by_loop.items()),
             stuck=list(core.outputs.stuck),
+            silent=list(core.outputs.silent),
             signals=core.signals,
             paused=core.paused,
             pause_reason=core.pause_reason,
@@ -326,6 +328,7 @@ class _Restoration:
         core.endings.last = snapshot.loops
         core.endings.by_loop = dict(snapshot.bounded)
         core.outputs.stuck = dict.fromkeys(snapshot.stuck)
+        core.outputs.silent = dict.fromkeys(snapshot.silent)
         self._restore_root()
 
     def _restore_node(self, node: _Node) -> None:

@@ -476,3 +476,47 @@ def test_an_emit_of_what_is_no_message_says_what_is_wrong() -> None:
     assert "AttributeError" not in message
     assert "str" in message
     assert "Message" in message
+
+
+def silent_inside(limit: int) -> Graph:
+    """A graph in a node whose only end says something from its `limit`th trigger on."""
+    counter = {"max_iterations": limit, "message": "enough"}
+    inner = {
+        "id": "inside",
+        "nodes": [
+            {"id": "in", "type": "passthrough"},
+            {"id": "count", "type": "loop_counter", "config": counter},
+        ],
+        "edges": [{"from": "in", "to": "count"}],
+    }
+    return Graph.from_document(
+        {
+            "graph": {
+                "id": "outside",
+                "start": "S",
+                "end": "after",
+                "nodes": [
+                    {"id": "S", "type": "subgraph", "config": {"graph": inner}},
+                    {"id": "after", "type": "literal", "config": {"content": "went on"}},
+                ],
+                "edges": [{"from": "S", "to": "after"}],
+            }
+        }
+    )
+
+
+def test_a_subgraph_whose_ends_produced_nothing_emits_nothing_and_the_run_says_so() -> None:
+    played = play(silent_inside(2))
+    assert (played.result.status, played.result.reason) == ("failed", "no_output")
+    assert "the graph in 'S' ('S/count')" in played.result.message
+    assert "after" not in played.times
+    assert [step.status for step in played.steps if step.node_id == "S"] == ["completed"]
+    assert play(silent_inside(1)).result.output == "went on"
+
+
+def test_conditions_that_held_nobody_are_named_with_the_node_that_they_are_in() -> None:
+    graph = silent_inside(1)
+    inner = graph.document["graph"]["nodes"][0]["config"]["graph"]
+    inner["edges"][0]["condition"] = {"type": "keyword", "config": {"any": ["unsaid"]}}
+    message = play(Graph.from_document(graph.document)).result.message
+    assert "S/in -> S/count (keyword)" in message
