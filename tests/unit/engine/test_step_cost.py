@@ -19,7 +19,7 @@ from rondel import Context, Engine, Graph
 from tests.plain import compiled_forms, run_plain
 from tests.unit.engine.step_calls import loop
 
-BOUNDS = {"a loop": 53, "with a history": 59, "fan-out and join": 66, "every event told": 121}
+BOUNDS = {"a loop": 55, "with a history": 62, "fan-out and join": 70, "every event told": 128}
 
 
 @pytest.fixture(scope="module")
