@@ -210,3 +210,31 @@ def test_an_engine_that_breaks_is_told_in_one_line(
     debugged = call("run", graph_file(graphs.LOOP), "--debug")
     assert debugged.code == 1
     assert "Traceback" in debugged.err
+
+
+BLIND = """\
+graph:
+  id: blind
+  start: Writer
+  end: Final
+  loops: {Writer: {max_rounds: 3, exit_on_score: 90, score: {node: Critic}}}
+  nodes:
+    - {id: Writer, type: agent, config: {provider: scripted, answers: [one, two, three]}}
+    - {id: Critic, type: literal, config: {content: quite good}}
+    - {id: Final, type: passthrough}
+  edges:
+    - {from: Writer, to: Critic}
+    - {from: Critic, to: Writer}
+    - {from: Writer, to: Final, label: limit}
+"""
+
+
+def test_a_bad_end_is_told_with_what_check_would_have_said(call: Call, graph_file: Write) -> None:
+    ran = call("run", graph_file(BLIND), "-i", "tea")
+    assert ran.code == 3
+    missing = "no score found in 3 rounds; looked at data.score and JSON in the text of Critic"
+    assert missing in ran.out
+    assert ran.err.startswith("warning: ")
+    assert "[unfed_score]" in ran.err
+    scored = BLIND.replace("quite good", "'Score: 95/100'")
+    assert call("run", graph_file(scored), "-i", "tea").err == ""

@@ -3,7 +3,7 @@
 from rondel.certificate.bounds import CONTRACT, DEFAULT, Bound
 from rondel.certificate.certificate import Certificate, LoopCertificate, certify
 from rondel.certificate.cost import Cost
-from rondel.certificate.lints import lints_of
+from rondel.certificate.lints import lints_explaining, lints_of
 from rondel.certificate.scene import Lint
 
 __all__ = [
@@ -15,5 +15,6 @@ __all__ = [
     "Lint",
     "LoopCertificate",
     "certify",
+    "lints_explaining",
     "lints_of",
 ]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from difflib import get_close_matches
 
 from rondel.certificate.bounds import DEFAULT
 from rondel.certificate.forest import Body, contract_of
 from rondel.certificate.promised import fires_along, is_contract_way, may_fire
 from rondel.certificate.scene import Lint, Scene
-from rondel.graph.plan import PlanEdge, Scope
+from rondel.graph.plan import CONTRACT_LABELS, PlanEdge, Scope
+
+NEAR = 0.7
+"""How like a label of the contract another one is that was probably meant to be it."""
 
 
 def no_exit(scene: Scene) -> Iterator[Lint]:
@@ -85,15 +89,42 @@ def fires_together(scene: Scene) -> Iterator[Lint]:
             pairs = ((stay, leave) for leave in leaving for stay in staying)
             both = next((pair for pair in pairs if fires_along(*pair)), None)
             if both is not None:
-                yield _together(scene, head, *both)
+                yield _together(scene, head, *both, ends=_can_end(scene, body))
 
 
-def _together(scene: Scene, head: int, stay: PlanEdge, leave: PlanEdge) -> Lint:
+def near_label(scene: Scene) -> Iterator[Lint]:
+    """An exit of a loop with a contract, whose label is nearly one that the contract takes."""
+    for body, scope, head in scene.loops:
+        if contract_of(scene.plan, body) is None:
+            continue
+        for index in scope.exits:
+            edge = scene.plan.edges[index]
+            label = edge.spec.label
+            near = get_close_matches(label.strip().casefold(), CONTRACT_LABELS, 1, NEAR)
+            if label in CONTRACT_LABELS or not near:
+                continue
+            message = (
+                f"the exit {scene.edge_name(edge)} of the loop {scene.name(head)} is labelled "
+                f"{label!r}, which its contract does not know: the edge fires by its condition"
+            )
+            yield Lint(
+                "near_label", scene.places.edge(index, message, f"did you mean {near[0]!r}?")
+            )
+
+
+def _can_end(scene: Scene, body: Body) -> bool:
+    contract = contract_of(scene.plan, body)
+    return contract is not None and (contract.has_goal or contract.ends_at_limit)
+
+
+def _together(scene: Scene, head: int, stay: PlanEdge, leave: PlanEdge, *, ends: bool) -> Lint:
     message = (
         f"whenever {scene.edge_name(stay)} fires, {scene.edge_name(leave)} does too, and ends "
         f"the loop {scene.name(head)}"
     )
     hint = "give them conditions that exclude each other, or set trigger: false on the one out"
+    if ends:
+        hint = "label the one out 'goal' or 'limit', so that only the contract takes it, or " + hint
     return Lint("fires_together", scene.places.edge(leave.index, message, hint))
 
 

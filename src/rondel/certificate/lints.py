@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rondel.certificate import exit_lints, guard_lints, recall_lints
-from rondel.certificate.certificate import Certificate
+from rondel.certificate.certificate import Certificate, certify
 from rondel.certificate.forest import forest_of
 from rondel.certificate.places import Places
 from rondel.certificate.scene import Lint, Scene
@@ -13,6 +13,7 @@ from rondel.graph.plan import Plan
 LINTS = (
     exit_lints.no_exit,
     exit_lints.dead_exit,
+    exit_lints.near_label,
     exit_lints.fires_together,
     guard_lints.guard_outside,
     guard_lints.guard_in_the_way,
@@ -23,6 +24,33 @@ LINTS = (
     guard_lints.out_of_reach,
     exit_lints.unproven_guard,
 )
+
+
+NO_GOAL = frozenset(
+    ("unfed_score", "out_of_reach", "near_label", "forgets", "fires_together", "guard_in_the_way")
+)
+NO_OUTPUT = frozenset(
+    ("no_exit", "dead_exit", "near_label", "left_to_nobody", "guard_outside", "guard_in_the_way")
+)
+EXPLAINED_BY: dict[str, frozenset[str]] = {
+    "bounded": NO_GOAL,
+    "no_output": NO_OUTPUT,
+    "max_rounds_reached": NO_GOAL,
+    "stagnated": NO_GOAL,
+    "regressed": NO_GOAL,
+    "budget_exhausted": NO_GOAL,
+    "max_steps_reached": frozenset(("no_exit", "dead_exit", "unproven_guard", "unfed_score")),
+    "two_entries": frozenset(("two_entries",)),
+}
+"""By a bad end of a run, its status or its reason: the lints that may tell why it came to it."""
+
+
+def lints_explaining(end: str, plan: Plan, registry: Registry) -> list[Lint]:
+    """The lints of a graph that may tell why a run of it ended as it did."""
+    codes = EXPLAINED_BY.get(end)
+    if codes is None:
+        return []
+    return [lint for lint in lints_of(plan, certify(plan), registry) if lint.code in codes]
 
 
 def lints_of(plan: Plan, certificate: Certificate, registry: Registry) -> list[Lint]:

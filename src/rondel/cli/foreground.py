@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 
+from rondel.certificate import lints_explaining
 from rondel.certificate.faces import label_width, loops_of
 from rondel.cli.arguments import Answers
 from rondel.cli.conversation import Conversation, Past
@@ -73,6 +74,7 @@ class Foreground:
             return FAILED
         view.close(result)
         _tell(result, conversation, how if durable else None)
+        _explain(result, graph)
         stays = conversation.interrupted and result.status not in ("completed", "bounded", "failed")
         return STOPPED if stays else EXIT_CODES.get(result.status, STOPPED)
 
@@ -142,6 +144,12 @@ def _tell(result: Result, conversation: Conversation, how: Ways | None) -> None:
             complain(f"the session is locked ({why}); open it with: {how.unlock()}")
         case "paused" | "running" if how is not None:
             complain(f"the session is not over; go on with: {how.resume()}", "note")
+
+
+def _explain(result: Result, graph: Graph) -> None:
+    """Those warnings of `rondel check` that may tell why the run came to a bad end."""
+    for lint in lints_explaining(result.reason or result.status, graph.plan(), graph.registry):
+        complain(str(lint.warning), "warning")
 
 
 def _answer(node: str, conversation: Conversation, how: Ways | None) -> str:

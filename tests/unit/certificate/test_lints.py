@@ -86,6 +86,14 @@ HAS: dict[str, list[dict[str, Any]]] = {
         pair(edge("Critic", "Writer"), edge("Critic", "Final")),
         pair(edge("Critic", "Writer", REVISE), edge("Critic", "Final")),
     ],
+    "near_label": [
+        pair(
+            edge("Critic", "Writer", REVISE),
+            edge("Critic", "Final", ACCEPT, label=label),
+            loops={"Writer": {"max_rounds": 3}},
+        )
+        for label in ("limt", "Limit", "limits", "gaol", "goal ")
+    ],
     "guard_outside": [
         review(
             edges=[
@@ -201,6 +209,17 @@ HAS_NOT: dict[str, list[dict[str, Any]]] = {
         pair(edge("Critic", "Writer"), edge("Critic", "Final", ACCEPT)),
         pair(edge("Critic", "Writer"), edge("Critic", "Final", label="limit")),
         review(),
+    ],
+    "near_label": [
+        *[
+            pair(
+                edge("Critic", "Writer", REVISE),
+                edge("Critic", "Final", ACCEPT, label=label),
+                loops={"Writer": {"max_rounds": 3}},
+            )
+            for label in ("limit", "goal", "exit", "done", "final", "fail", "")
+        ],
+        pair(edge("Critic", "Writer", REVISE), edge("Critic", "Final", ACCEPT, label="limt")),
     ],
     "guard_outside": [
         review(),
@@ -343,3 +362,16 @@ def test_every_lint_names_the_words_that_nobody_hears() -> None:
     graph = load(HAS["left_to_nobody"][1])
     (lint,) = lints_of(graph.plan(), certify(graph.plan()), graph.registry)
     assert lint.problem.message == ("no edge out of 'Critic' fires for 'X'; the run may end there")
+
+
+def test_a_label_that_is_nearly_one_of_the_contract_is_told_with_the_nearest() -> None:
+    graph = pair(
+        edge("Critic", "Writer"),
+        edge("Critic", "Final", label="limt"),
+        loops={"Writer": {"max_rounds": 3}},
+    )
+    plan = load(graph).plan()
+    registry = load(graph).registry
+    found = {lint.code: lint.problem for lint in lints_of(plan, certify(plan), registry)}
+    assert found["near_label"].hint == "did you mean 'limit'?"
+    assert "label the one out 'goal' or 'limit'" in found["fires_together"].hint
