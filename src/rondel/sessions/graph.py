@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from msgspec.structs import replace
-from pydantic import BaseModel, ValidationError
-
-from rondel.conditions.calling import FunctionCondition
 from rondel.engine.protocols import Middleware, Processor
 from rondel.engine.registry import Registry
-from rondel.errors import CallError, GraphError, Problem
+from rondel.errors import CallError, Problem
 from rondel.graph.collector import collector_held
 from rondel.graph.compile import compile_graph
 from rondel.graph.load import Loaded, Translate, from_document, load, loads
 from rondel.graph.plan import Plan
 from rondel.graph.schema import ENVELOPE
 from rondel.graph.secrets import Values, seal, unseal
-from rondel.graph.spec import EdgeSpec, GraphSpec, NodeSpec
+from rondel.graph.spec import GraphSpec
 from rondel.graph.vocabulary import Vocabulary
 from rondel.nodes.calling import function_processor
+from rondel.sessions.authored import FUNCTION, AuthoredNames, Functions
 from rondel.sessions.changes import CONTRACT, LOOPS, change_body
 from rondel.sessions.pricing import check_prices
 from rondel.sessions.registry import default_registry
@@ -31,7 +28,6 @@ from rondel.sessions.registry import default_registry
 if TYPE_CHECKING:
     from rondel.engine.binding import Binding
 
-FUNCTION = "function"
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -71,8 +67,7 @@ class Graph:
             if value:
                 body[key] = value
         self._document: dict[str, Any] = {"version": 1, "graph": body}
-        self._processors: dict[str, Processor] = {}
-        self._conditions: dict[str, FunctionCondition] = {}
+        self._functions = Functions()
         self._authored = True
         """Whether it was written in Python from the start."""
         self._included: dict[str, Any] | None = None
@@ -161,7 +156,7 @@ class Graph:
         graph._as_stored = True
         environ = _Lenient(os.environ)
         graph._loaded = from_document(
-            graph._with_start(), _Authored(known), includes=includes, environ=environ
+            graph._with_start(), AuthoredNames(known), includes=includes, environ=environ
         )
         return graph
 
@@ -201,19 +196,22 @@ class Graph:
         if isinstance(type, str):
             node = {"id": id, "type": type, "config": config or {}, **fields}
         else:
-            self._processors[id] = type
+            self._functions.processors[id] = type
             node = {"id": id, "type": FUNCTION, "config": {"name": id}, **fields}
         self._body.setdefault("nodes", []).append(node)
         self._changed()
 
     def edge(self, source: str, target: str, when: Any = None, **fields: Any) -> None:
-        """Lead an edge from one node to another; `when` is an expression or a function."""
+        """Lead an edge from one node to another; `when` is an expression or a function.
+
+        `process` may be a function, too: of a message, for what it makes of it.
+        """
         edge: dict[str, Any] = {"from": source, "to": target, **fields}
         edges = self._body.setdefault("edges", [])
+        if callable(fields.get("process")):
+            edge["process"] = self._functions.process(f"process {len(edges)}", fields["process"])
         if callable(when):
-            name = f"when {len(edges)}"
-            edge["condition"] = {"type": FUNCTION, "config": {"name": name}}
-            self._conditions[name] = FunctionCondition(when)
+            edge["condition"] = self._functions.condition(f"when {len(edges)}", when)
         elif isinstance(when, str):
             edge["condition"] = {"type": "expr", "config": {"expr": when}}
         elif when is not None:
@@ -302,7 +300,7 @@ class Graph:
     @property
     def is_python(self) -> bool:
         """Whether parts of it are Python functions, which no document can hold."""
-        return bool(self._processors or self._conditions)
+        return bool(self._functions)
 
     def with_changes(self, changes: dict[str, Any]) -> Graph:
         """The same graph with other settings: `{"nodes.Writer.config.role": "strict"}`."""
@@ -324,8 +322,7 @@ class Graph:
         """This graph's functions under another document of the same structure."""
         graph = Graph(self.id, registry=self._registry)
         graph._document = document
-        graph._processors = self._processors
-        graph._conditions = self._conditions
+        graph._functions = self._functions
         graph._included = dict(includes)
         graph._as_stored = True
         graph.plan()
@@ -340,13 +337,7 @@ class Graph:
     def spec(self) -> GraphSpec:
         """The graph as the engine takes it."""
         spec = self._load().spec
-        if not self._processors and not self._conditions:
-            return spec
-        return replace(
-            spec,
-            nodes=tuple(map(self._with_processor, spec.nodes)),
-            edges=tuple(map(self._with_condition, spec.edges)),
-        )
+        return self._functions.completed(spec, self._registry) if self._functions else spec
 
     def plan(self) -> Plan:
         """The compiled graph; compiled once."""
@@ -379,7 +370,7 @@ class Graph:
 
     def _load(self) -> Loaded:
         if self._loaded is None:
-            known: Vocabulary = _Authored(self._registry) if self.is_python else self._registry
+            known: Vocabulary = AuthoredNames(self._registry) if self.is_python else self._registry
             self._loaded = from_document(self._with_start(), known, includes=self._included)
         return self._loaded
 
@@ -393,47 +384,6 @@ class Graph:
         if any(node.get("id") not in entered for node in nodes):
             return self._document
         return {**self._document, "graph": {**body, "start": nodes[0]["id"]}}
-
-    def _with_processor(self, node: NodeSpec) -> NodeSpec:
-        processor = self._processors.get(node.id)
-        if processor is not None:
-            return replace(node, processor=processor)
-        if node.type == FUNCTION and isinstance(node.config, dict):
-            return replace(node, config=self._registered("node", node.config))
-        return node
-
-    def _with_condition(self, edge: EdgeSpec) -> EdgeSpec:
-        call = edge.condition
-        if call.type != FUNCTION or not isinstance(call.config, dict):
-            return edge
-        condition = self._conditions.get(call.config.get("name", ""))
-        if condition is None:
-            config = self._registered("condition", call.config)
-            return replace(edge, condition=replace(call, config=config))
-        return replace(edge, condition=replace(call, ready=condition))
-
-    def _registered(self, kind: str, config: dict[str, Any]) -> Any:
-        """The config of a function that the registry knows, in a graph that also has its own."""
-        try:
-            return self._registry.config_model(kind, FUNCTION).model_validate(config)
-        except ValidationError as error:
-            raise GraphError([Problem(str(error.errors()[0]["msg"]))]) from error
-
-
-class _Authored:
-    """A registry's names, where functions need not be registered: the graph holds them."""
-
-    def __init__(self, registry: Registry) -> None:
-        self._registry = registry
-
-    def names(self, kind: str) -> Iterable[str]:
-        return self._registry.names(kind)
-
-    def config_model(self, kind: str, name: str) -> type[BaseModel] | None:
-        if name == FUNCTION:
-            return None
-        model: type[BaseModel] | None = self._registry.config_model(kind, name)
-        return model
 
 
 def _unsealed(stored: Stored) -> tuple[dict[str, Any], dict[str, Any]]:

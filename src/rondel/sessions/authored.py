@@ -1,0 +1,111 @@
+"""What a graph written in Python holds itself, and no document can: its functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from msgspec.structs import replace
+from pydantic import BaseModel, ValidationError
+
+from rondel.conditions.calling import FunctionCondition
+from rondel.conditions.function_process import FunctionProcess
+from rondel.engine.protocols import Processor
+from rondel.engine.registry import Registry
+from rondel.errors import GraphError, Problem
+from rondel.graph.spec import Call, EdgeSpec, GraphSpec, NodeSpec
+
+FUNCTION = "function"
+
+Working = FunctionCondition | FunctionProcess
+
+
+class Functions:
+    """The functions of one graph, by the names that its document has for them."""
+
+    def __init__(self) -> None:
+        self.processors: dict[str, Processor] = {}
+        """By node."""
+        self.on_edges: dict[str, Working] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.processors or self.on_edges)
+
+    def condition(self, name: str, function: Callable[..., Any]) -> dict[str, Any]:
+        """Keep a condition; what the document says of it."""
+        return self._keep(name, FunctionCondition(function))
+
+    def process(self, name: str, function: Callable[..., Any]) -> dict[str, Any]:
+        """Keep an edge's process; what the document says of it."""
+        return self._keep(name, FunctionProcess(function))
+
+    def _keep(self, name: str, working: Working) -> dict[str, Any]:
+        self.on_edges[name] = working
+        return {"type": FUNCTION, "config": {"name": name}}
+
+    def completed(self, spec: GraphSpec, registry: Registry) -> GraphSpec:
+        """The graph with these functions, and with those that it names and a registry knows."""
+        return _Completing(registry, self.processors, self.on_edges).graph(spec)
+
+
+class _Completing:
+    def __init__(
+        self,
+        registry: Registry,
+        processors: Mapping[str, Processor],
+        on_edges: Mapping[str, Working],
+    ) -> None:
+        self._registry = registry
+        self._processors = processors
+        self._on_edges = on_edges
+
+    def graph(self, spec: GraphSpec) -> GraphSpec:
+        nodes = tuple(map(self._node, spec.nodes))
+        return replace(spec, nodes=nodes, edges=tuple(map(self._edge, spec.edges)))
+
+    def _node(self, node: NodeSpec) -> NodeSpec:
+        if node.inner is not None:
+            return replace(node, inner=_Completing(self._registry, {}, {}).graph(node.inner))
+        processor = self._processors.get(node.id)
+        if processor is not None:
+            return replace(node, processor=processor)
+        if node.type == FUNCTION and isinstance(node.config, dict):
+            return replace(node, config=self._registered("node", node.config))
+        return node
+
+    def _edge(self, edge: EdgeSpec) -> EdgeSpec:
+        process = None if edge.process is None else self._call("process", edge.process)
+        return replace(edge, condition=self._call("condition", edge.condition), process=process)
+
+    def _call(self, kind: str, call: Call) -> Call:
+        if call.type != FUNCTION or not isinstance(call.config, dict):
+            return call
+        working = self._on_edges.get(call.config.get("name", ""))
+        if working is not None:
+            return replace(call, ready=working)
+        return replace(call, config=self._registered(kind, call.config))
+
+    def _registered(self, kind: str, config: dict[str, Any]) -> Any:
+        """The config of a function that the registry knows, in a graph that also has its own."""
+        try:
+            return self._registry.config_model(kind, FUNCTION).model_validate(config)
+        except ValidationError as error:
+            raise GraphError([Problem(str(error.errors()[0]["msg"]))]) from error
+
+
+class AuthoredNames:
+    """A registry's names, where functions need not be registered: the graph holds them."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    def names(self, kind: str) -> Iterable[str]:
+        """All names of a kind."""
+        return self._registry.names(kind)
+
+    def config_model(self, kind: str, name: str) -> type[BaseModel] | None:
+        """The model of that name's config; a function's may be anything."""
+        if name == FUNCTION:
+            return None
+        model: type[BaseModel] | None = self._registry.config_model(kind, name)
+        return model
