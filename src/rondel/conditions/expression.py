@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
+from rondel.conditions.operands import misfit, without_texts
 from rondel.errors import StepFailed
 from rondel.graph.names import Names
 
@@ -21,6 +22,8 @@ FUNCTIONS = (
     *("hasValue", "none", "of", "ofNonZeroValue", "orValue", "value"),
 )
 MACROS = ("all", "exists", "exists_one", "existsOne", "filter", "has", "map")
+
+OPERATORS = {"and": "&&", "or": "||", "not": "!"}
 
 _BOUND = re.compile(r"\.(?:all|exists|exists_one|existsOne|filter|map)\(\s*([A-Za-z_]\w*)\s*,")
 
@@ -44,7 +47,7 @@ class Expression:
             result = self._execute(values)
         except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:
             raise StepFailed(
-                f"the expression {self.source!r} failed: {self._why(error)}"
+                f"the expression {self.source!r} failed: {self._why(error, values)}"
             ) from error
         if result is True or result is False:
             return bool(result)
@@ -53,9 +56,12 @@ class Expression:
             "compare it with something"
         )
 
-    def _why(self, error: Exception) -> str:
+    def _why(self, error: Exception, values: Mapping[str, Any]) -> str:
         if isinstance(error, KeyError):
             return self._missing(str(error.args[0]))
+        called = re.match(r"Undefined variable or function: '(\w+)'", str(error))
+        if isinstance(error, TypeError) or (called and called[1] in FUNCTIONS):
+            return misfit(self.source, self.names, values)
         text = " ".join(str(error).split("Check ")[0].split())
         return text.split(". ")[0].rstrip(".")
 
@@ -86,7 +92,15 @@ def _complaint(source: str, message: str) -> str:
         return f"the expression {source!r} cannot be read"
     _, column, text = found.groups()
     text = text.split(" expecting ")[0].replace("mismatched input '<EOF>'", "it ends too early")
-    return f"the expression {source!r} cannot be read at character {column}: {text}"
+    said = f"the expression {source!r} cannot be read at character {column}: {text}"
+    return f"{said}; {hint}" if (hint := _operators(source)) else said
+
+
+def _operators(source: str) -> str:
+    """What to write for words that are operators elsewhere."""
+    words = re.findall(r"(?<![.\w])(?:and|or|not)(?!\w)", without_texts(source), re.IGNORECASE)
+    pairs = [f"{OPERATORS[word.lower()]} for {word!r}" for word in dict.fromkeys(words)]
+    return f"write {', '.join(pairs)}" if pairs else ""
 
 
 def _variables(program: Any, source: str, allowed: Sequence[str]) -> tuple[str, ...]:
@@ -96,7 +110,7 @@ def _variables(program: Any, source: str, allowed: Sequence[str]) -> tuple[str, 
             raise ValueError(f"unknown name {name!r} in {source!r}; {_meant(name, allowed)}")
     for name in program.functions():
         if name.isidentifier() and name not in FUNCTIONS:
-            hint = Names((*FUNCTIONS, *MACROS)).hint(name)
+            hint = _operators(name) or Names((*FUNCTIONS, *MACROS)).hint(name)
             raise ValueError(f"unknown function {name!r} in {source!r}; {hint}")
     return tuple(name for name in program.variables() if name in allowed)
 

@@ -26,13 +26,17 @@ from rondel.engine.protocols import (
 from rondel.engine.registry import Registry
 from rondel.engine.step import Step
 from rondel.engine.ticks import Altered
-from rondel.engine.wrapping import wrapped
+from rondel.engine.wrapping import describe, wrapped
+from rondel.errors import StepFailed
 from rondel.graph.plan import CONTRACT_LABELS, Plan, PlanEdge, PlanNode
 from rondel.graph.spec import ALWAYS, Call, DynamicSpec
 
 if TYPE_CHECKING:
     from rondel.engine.executor import Executor
 
+
+MET: Final = 100
+"""How many characters of a message an error shows."""
 
 UNALTERED: Final[Altered] = {}
 """Shared by all ticks whose messages go as they are; no tick is ever changed."""
@@ -41,12 +45,13 @@ UNALTERED: Final[Altered] = {}
 class BoundEdge:
     """An edge with its condition and process; it is what a router chooses from."""
 
-    __slots__ = ("carry", "condition", "contract", "index", "label", "process", "target")
+    __slots__ = ("carry", "condition", "contract", "index", "label", "process", "source", "target")
 
     def __init__(self, edge: PlanEdge, registry: Registry) -> None:
         spec = edge.spec
         self.index = edge.index
         self.label = spec.label
+        self.source = spec.source
         self.target = spec.target
         self.carry = spec.carry_data
         self.contract = spec.label in CONTRACT_LABELS and spec.trigger
@@ -139,11 +144,10 @@ class BoundNode:
         for edge in edges:
             if edge.contract and _leaves_a_loop(step, edge):
                 continue
-            condition = edge.condition
             if only is None or edge.process is not None:
                 altered = altered or {}
                 _evaluate(edge, messages, step.round, fired, altered)
-            elif condition is None or condition(only, step.round):
+            elif edge.condition is None or _holds(edge, only, step.round):
                 fired.append(edge.index)
         if len(fired) == 1:
             return self._singles[fired[0]], altered or UNALTERED
@@ -203,30 +207,55 @@ def _evaluate(
     fired: list[int],
     altered: Altered,
 ) -> None:
-    condition, process = edge.condition, edge.process
-    if condition is None:
-        passed = messages
-    else:
-        passed = [message for message in messages if condition(message, round)]
+    passed = messages
+    if edge.condition is not None:
+        passed = [message for message in messages if _holds(edge, message, round)]
     if not passed:
         return
-    if process is None:
+    if edge.process is None:
         fired.append(edge.index)
         if len(passed) != len(messages):
             altered[edge.index] = list(passed)
         return
-    made = [processed(process, message) for message in passed]
+    made = [processed(edge, message) for message in passed]
     altered[edge.index] = made
     if any(message is not None for message in made):
         fired.append(edge.index)
 
 
-def processed(process: Process, message: Message) -> Message | None:
-    """What the process makes of a message; it still comes from where it came from."""
-    made = process(message)
+def _holds(edge: BoundEdge, message: Message, round: int) -> bool:
+    assert edge.condition is not None  # noqa: S101
+    try:
+        return edge.condition(message, round)
+    except Exception as error:
+        raise _blamed(edge, "condition", message, error) from error
+
+
+def processed(edge: BoundEdge, message: Message) -> Message | None:
+    """What the edge's process makes of a message; it still comes from where it came from."""
+    assert edge.process is not None  # noqa: S101
+    try:
+        made = edge.process(message)
+    except Exception as error:
+        raise _blamed(edge, "process", message, error) from error
     if made is None or made.source == message.source:
         return made
     return msgspec.structs.replace(made, source=message.source)
+
+
+def _blamed(edge: BoundEdge, part: str, message: Message, error: Exception) -> StepFailed:
+    """The error of a condition or a process, with the edge that has it and what it met."""
+    met = message.readable
+    if message.data and message.text:
+        met += f" {msgspec.json.encode(message.data).decode()}"
+    return StepFailed(
+        f"the {part} of the edge {edge.source} -> {edge.target} failed on "
+        f"{_short(met)!r}: {describe(error)}"
+    )
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MET else f"{text[:MET]}…"
 
 
 def _leaves_a_loop(step: Step, edge: BoundEdge) -> bool:

@@ -227,9 +227,9 @@ class Executor:
         altered: ticks.Altered = {}
         try:
             for edge, (_, _, _, messages) in command.emissions.items():
-                process = self._binding.edges[edge].process
-                if process is not None:
-                    altered[edge] = [processed(process, message) for message in messages]
+                bound = self._binding.edges[edge]
+                if bound.process is not None:
+                    altered[edge] = [processed(bound, message) for message in messages]
         except BaseException as raised:
             error = _owned(raised)
             text = f"the way out of loop {command.frame.scope.name!r} failed: {describe(error)}"

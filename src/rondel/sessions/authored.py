@@ -74,11 +74,15 @@ class _Completing:
         return node
 
     def _edge(self, edge: EdgeSpec) -> EdgeSpec:
-        process = None if edge.process is None else self._call("process", edge.process)
-        return replace(edge, condition=self._call("condition", edge.condition), process=process)
+        condition, process = edge.condition, edge.process
+        if condition.type == FUNCTION:
+            edge = replace(edge, condition=self._call("condition", condition))
+        if process is not None and process.type == FUNCTION:
+            edge = replace(edge, process=self._call("process", process))
+        return edge
 
     def _call(self, kind: str, call: Call) -> Call:
-        if call.type != FUNCTION or not isinstance(call.config, dict):
+        if not isinstance(call.config, dict):
             return call
         working = self._on_edges.get(call.config.get("name", ""))
         if working is not None:

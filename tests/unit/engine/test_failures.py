@@ -344,7 +344,9 @@ def gated(condition: Any) -> Graph:
 def test_a_condition_that_raises_fails_the_step_and_never_counts_as_true() -> None:
     played = play(gated(lambda message: 1 / 0))
     assert played.result.status == "failed"
-    assert played.result.message == "s: ZeroDivisionError: division by zero"
+    assert played.result.message == (
+        "s: the condition of the edge s -> e failed on 's': ZeroDivisionError: division by zero"
+    )
     assert played.status_of == {"s": "failed"}
     assert played.times["e"] == 0
 
@@ -520,3 +522,34 @@ def test_conditions_that_held_nobody_are_named_with_the_node_that_they_are_in() 
     inner["edges"][0]["condition"] = {"type": "keyword", "config": {"any": ["unsaid"]}}
     message = play(Graph.from_document(graph.document)).result.message
     assert "S/in -> S/count (keyword)" in message
+
+
+@pytest.mark.parametrize(
+    ("expression", "why"),
+    [
+        ("data.score >= 90", 'data.score is a string ("85"); write double(data.score)'),
+        ("data.score > data.least", "data.least is null; guard it with data.least != null && …"),
+    ],
+)
+def test_a_condition_that_raises_names_the_edge_the_expression_and_what_it_met(
+    expression: str, why: str
+) -> None:
+    graph = Graph("typed")
+    data = {"score": "85"} if "least" not in expression else {"score": 85, "least": None}
+    graph.node(id="critic")(lambda _inp: Message("so so", data))
+    graph.node(id="done")(lambda inp: inp.text)
+    graph.edge("critic", "done", when=expression)
+    message = play(graph).result.message
+    assert message.startswith("critic: the condition of the edge critic -> done failed on 'so so {")
+    assert repr(expression) in message
+    assert why in message
+
+
+def test_an_edges_process_that_raises_is_blamed_on_the_edge() -> None:
+    graph = Graph("processed")
+    graph.node(id="a")(lambda _inp: "text " * 100)
+    graph.node(id="b")(lambda inp: inp.text)
+    graph.edge("a", "b", process=lambda message: message.data["missing"])
+    message = play(graph).result.message
+    assert message.startswith("a: the process of the edge a -> b failed on 'text text ")
+    assert message.endswith("…': KeyError: 'missing'")
