@@ -37,6 +37,9 @@ VERBS = {
     "export": "write a session to a file",
     "import": "add a session from a file, or translate a graph of another system",
     "gc": "delete sessions that ended long ago",
+    "verify": "check that a database and its sessions are as they were written",
+    "backup": "copy a database, also while it is used",
+    "repair": "save the sessions of a damaged database that are whole",
 }
 
 HELP = """\

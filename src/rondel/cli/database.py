@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from rondel.cli.failures import complain
 from rondel.errors import CallError, UnknownSession
 from rondel.graph.names import Names
 from rondel.journal.store import SessionRow
@@ -17,6 +18,10 @@ from rondel.sessions.session import Session
 from rondel.sessions.stores import Durability, default_path
 
 MEMORY = ":memory:"
+MISSING_LOG = (
+    "its write-ahead log (-wal) is missing: it was left open and then copied or moved without it; "
+    "what was written last may not be there"
+)
 SHORTEST = 4
 """Letters of an id that are enough to name a session, if no other begins so."""
 
@@ -40,7 +45,10 @@ def open_existing(db: str | None, allow_python: bool = False) -> Engine:
         if db is not None:
             raise CallError(f"there is no database {db}")
         named = None
-    return Engine(named, allow_python=allow_python)
+    engine = Engine(named, allow_python=allow_python)
+    if getattr(engine.store, "lacks_log", False):
+        complain(f"the database {named or default_path()}: {MISSING_LOG}", "warning")
+    return engine
 
 
 def _named(db: str | None) -> str | None:

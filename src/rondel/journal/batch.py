@@ -7,15 +7,20 @@ import sqlite3
 from rondel.errors import LeaseLost, RondelError
 from rondel.journal.database import PAGE
 from rondel.journal.head import Head
+from rondel.journal.sums import chained
 from rondel.journal.write import Write
 
 _TAIL = "SELECT seq, session, n FROM tick ORDER BY seq DESC LIMIT 1"
 _SETTLE = "UPDATE head SET length = ?, last = ? WHERE session = ? AND length < ?"
 _MOVE = "UPDATE head SET length = ?, last = ? WHERE session = ? AND length = ? AND owner IS ?"
-_INSERT = "INSERT INTO tick (seq, session, n, prev, record) VALUES "
-_FIELDS = 5
-_INSERTS = [(rows, _INSERT + ", ".join(["(?, ?, ?, ?, ?)"] * rows)) for rows in (64, 16, 4, 1)]
+_INSERT = "INSERT INTO tick (seq, session, n, prev, record, sum) VALUES "
+_FIELDS = 6
+_INSERTS = [(rows, _INSERT + ", ".join(["(?, ?, ?, ?, ?, ?)"] * rows)) for rows in (64, 16, 4, 1)]
 """One statement for many rows takes half as long as one for each."""
+
+ENDS = "SELECT length, last, (SELECT sum FROM tick WHERE seq = last)"
+WHERE_IT_ENDS = " FROM extent WHERE session = ?"
+"""Where the ticks of a session end, and the checksum there."""
 
 
 def apply(db: sqlite3.Connection, batch: list[Write]) -> tuple[list[Head], int]:
@@ -38,7 +43,8 @@ def apply(db: sqlite3.Connection, batch: list[Write]) -> tuple[list[Head], int]:
         if length == head.stored:
             heads.append(head)
         seq += 1
-        values += (seq, head.key, length, head.last, bytearray(record))
+        head.sum = chained(head.sum, record)
+        values += (seq, head.key, length, head.last, bytearray(record), head.sum)
         head.length = length + 1
         head.last = seq
         size += len(record)
@@ -88,20 +94,18 @@ def _apply_without_losers(
     """Some session is not as this process left it: begin again without such sessions."""
     db.execute("ROLLBACK TO batch")
     for head in heads:
-        row = db.execute(
-            "SELECT length, last, owner FROM extent WHERE session = ?", (head.key,)
-        ).fetchone()
-        if row is None or (row[0], row[2]) != (head.stored, head.owner):
+        row = db.execute(ENDS + ", owner" + WHERE_IT_ENDS, (head.key,)).fetchone()
+        if row is None or (row[0], row[3]) != (head.stored, head.owner):
             head.error = _lost(head, row)
         else:
-            head.place(row[0], row[1])
+            head.place(*row[:3])
     return apply(db, batch)
 
 
-def _lost(head: Head, row: tuple[int, int | None, str | None] | None) -> RondelError:
+def _lost(head: Head, row: tuple[int, int | None, int | None, str | None] | None) -> RondelError:
     if row is None:
         return LeaseLost(f"session {head.id!r} was deleted")
-    length, _, owner = row
+    length, _, _, owner = row
     if owner is not None and owner != head.owner:
         return LeaseLost(f"session {head.id!r} is driven by {owner} now; acquire it first")
     if length != head.stored:

@@ -39,6 +39,9 @@ NAP = 0.002
 
 T = TypeVar("T")
 
+UNREADABLE = (sqlite3.Error, UnicodeError)
+"""What is raised for a file that cannot be read; the names of damaged tables are no text."""
+
 _ERRORS: dict[int, tuple[type[JournalError], str]] = {
     sqlite3.SQLITE_FULL: (JournalFull, "the disk is full; free some space and open it again"),
     sqlite3.SQLITE_BUSY: (JournalLocked, "another process keeps it locked; try again"),
@@ -69,10 +72,15 @@ class Database:
         self.patience = patience
         self._file: tuple[int, int] | None = None
         """Which file it is, whatever its path leads to later."""
+        self.had_log = False
+        """Whether there was a write-ahead log beside the file when it was opened."""
+        self.lacks_log = False
+        """Whether there should have been one."""
 
     def open(self) -> sqlite3.Connection:
         """A connection that may write, to a file that is there and up to date."""
         self._make_file()
+        self.had_log = self.log.exists()
         try:
             db = self._connect("rw", timeout=0.0)
             try:
@@ -82,10 +90,11 @@ class Database:
                 db.execute(f"PRAGMA synchronous = {SYNCHRONOUS[self.durability]}")
                 db.execute("PRAGMA wal_autocheckpoint = 0")
                 self._migrate(db)
+                self.lacks_log = not self.had_log and _was_left_open(db)
             except BaseException:
                 db.close()
                 raise
-        except sqlite3.Error as error:
+        except UNREADABLE as error:
             raise self.explain(error) from error
         self._file = self._file_now()
         return db
@@ -121,11 +130,13 @@ class Database:
 
     def begin(self, db: sqlite3.Connection) -> None:
         """Start a write transaction, waiting for other processes that are writing."""
-        self._patiently(lambda: db.execute("BEGIN IMMEDIATE"))
+        self.patiently(lambda: db.execute("BEGIN IMMEDIATE"))
 
-    def explain(self, error: sqlite3.Error) -> JournalError:
+    def explain(self, error: sqlite3.Error | UnicodeError) -> JournalError:
         """What an error of SQLite means for the journal, in one sentence."""
         code = getattr(error, "sqlite_errorcode", None)
+        if isinstance(error, UnicodeError):
+            code = sqlite3.SQLITE_CORRUPT
         kind, sentence = _ERRORS.get((code or 0) & 0xFF, (JournalError, ""))
         detail = f"{sentence} ({error})" if sentence else str(error)
         return kind(f"the journal {self.path} cannot be used: {detail}")
@@ -164,7 +175,7 @@ class Database:
 
     def _identify(self, db: sqlite3.Connection) -> None:
         """Refuse what is not Rondel's or not yet known, before anything is changed."""
-        version, application, tables = self._patiently(lambda: _header(db))
+        version, application, tables = self.patiently(lambda: _header(db))
         if version > migrations.latest():
             raise JournalNewer(
                 f"the journal {self.path} has schema version {version} and this version of "
@@ -178,7 +189,7 @@ class Database:
 
     def _use_wal(self, db: sqlite3.Connection) -> None:
         switch = "PRAGMA journal_mode = WAL"
-        (mode,) = self._patiently(lambda: db.execute(switch).fetchone())
+        (mode,) = self.patiently(lambda: db.execute(switch).fetchone())
         if mode != "wal":
             raise JournalUnwritable(
                 f"the journal {self.path} cannot be used: its file system has no shared memory; "
@@ -186,7 +197,7 @@ class Database:
             )
 
     def _migrate(self, db: sqlite3.Connection) -> None:
-        version, _, _ = self._patiently(lambda: _header(db))
+        version, _, _ = self.patiently(lambda: _header(db))
         if version == migrations.latest():
             return
         self.begin(db)
@@ -198,11 +209,13 @@ class Database:
             db.execute(f"PRAGMA application_id = {APPLICATION}")
             db.execute(f"PRAGMA user_version = {migrations.latest()}")
             db.execute("COMMIT")
+            with suppress(sqlite3.OperationalError):  # others write already: they see to it
+                db.execute("PRAGMA wal_checkpoint(PASSIVE)")
         except BaseException:
             rollback(db)
             raise
 
-    def _patiently(self, call: Callable[[], T]) -> T:
+    def patiently(self, call: Callable[[], T]) -> T:
         """Call, again and again while another process holds the lock."""
         deadline = time.monotonic() + self.patience
         while True:
@@ -224,6 +237,11 @@ def _header(db: sqlite3.Connection) -> tuple[int, int, int]:
     finally:
         rollback(db)
     return version, application, tables
+
+
+def _was_left_open(db: sqlite3.Connection) -> bool:
+    """Whether some process has written to the file and has not closed it."""
+    return db.execute("SELECT 1 FROM opening").fetchone() is not None
 
 
 def is_busy(error: sqlite3.Error) -> bool:

@@ -16,6 +16,7 @@ import threading
 
 from rondel.journal.database import is_busy
 from rondel.journal.head import Head
+from rondel.journal.sums import chained
 
 BRISK = 0.002
 """Seconds between two ticks within which a third is expected soon."""
@@ -26,13 +27,13 @@ HELD = 0.05
 # No session is NULL: the insert fails where the head or the last tick are not as they were left.
 # `INSERT ... SELECT` would copy what it selects into a table of its own first.
 _FOLLOW = """
-INSERT INTO tick (seq, session, n, prev, record) VALUES (
+INSERT INTO tick (seq, session, n, prev, record, sum) VALUES (
     ?,
     (
         SELECT session FROM head
         WHERE session = ? AND owner IS ? AND (SELECT max(seq) FROM tick) = ?
     ),
-    ?, ?, ?
+    ?, ?, ?, ?
 )
 """
 
@@ -61,7 +62,10 @@ class Follower:
             if not self._holds and now - self._before < BRISK:
                 self._hold()
             where = (last + 1, head.key, head.owner, last)
-            self._inserting.execute(_FOLLOW, (*where, head.length, last, bytearray(record)))
+            checksum = chained(head.sum, record)
+            self._inserting.execute(
+                _FOLLOW, (*where, head.length, last, bytearray(record), checksum)
+            )
         except sqlite3.IntegrityError:
             self._before = 0.0
             return False
@@ -70,7 +74,7 @@ class Follower:
             if is_busy(error):
                 return False
             raise
-        head.place(head.length + 1, last + 1)
+        head.place(head.length + 1, last + 1, checksum)
         self._before = now
         return True
 

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from rondel.errors import RondelError
+from rondel.journal.sums import first
 
 
 class Head:
     """Where a session's ticks end, as far as this process has written them."""
 
-    __slots__ = ("error", "id", "key", "last", "length", "owner", "stored", "until")
+    __slots__ = ("error", "id", "key", "last", "length", "owner", "stored", "sum", "until")
 
-    def __init__(self, id: str, key: int = 0, length: int = 0, last: int | None = None) -> None:
+    def __init__(self, id: str, key: int = 0) -> None:
         self.id = id
         self.key = key
-        self.length = length
+        self.length = 0
         """How many ticks it has, with those of the transaction under way."""
-        self.last = last
+        self.last: int | None = None
         """The place of the last of them."""
-        self.stored = length
+        self.sum = 0
+        """The checksum of the last of them, or what the chain begins with."""
+        self.stored = 0
         """How many it has without those of the transaction under way."""
         self.owner: str | None = None
         self.until = 0.0
@@ -25,7 +28,8 @@ class Head:
         self.error: RondelError | None = None
         """Why the session takes no more writes, until it is acquired again."""
 
-    def place(self, length: int, last: int | None) -> None:
+    def place(self, length: int, last: int | None, sum: int | None) -> None:
         """Its ticks end there."""
         self.length = self.stored = length
         self.last = last
+        self.sum = first(self.key) if sum is None else sum

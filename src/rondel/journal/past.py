@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from rondel.engine.ticks import AnyTick
 from rondel.errors import JournalCorrupt, UnknownSession
+from rondel.journal import sums
 from rondel.journal.compact import decode
 
 _QUICK = 1
@@ -22,13 +23,13 @@ MARK = 64
 """Every so many ticks one is indexed; the schema has the same number."""
 
 _WALK = """
-WITH RECURSIVE past (n, prev, record) AS (
-    SELECT n, prev, record FROM tick WHERE seq = ?
+WITH RECURSIVE past (n, prev, record, sum) AS (
+    SELECT n, prev, record, sum FROM tick WHERE seq = ?
     UNION ALL
-    SELECT tick.n, tick.prev, tick.record
+    SELECT tick.n, tick.prev, tick.record, tick.sum
     FROM past JOIN tick ON tick.seq = past.prev WHERE past.n > ?
 )
-SELECT record FROM past WHERE n BETWEEN ? AND ?
+SELECT record, sum FROM past WHERE n BETWEEN ? AND ?
 """
 
 _LINEAGE = """
@@ -74,19 +75,45 @@ def read_ticks(db: sqlite3.Connection, id: str, start: int, stop: int | None) ->
         first = max(start, ancestor.first)
         end = ancestor.stop if stop is None else min(stop, ancestor.stop)
         if first < end:
-            records = _records(db, ancestor, first, end)
-            if len(records) != end - first:
-                raise JournalCorrupt(
-                    f"the journal is damaged: session {id!r} has {len(records)} of its ticks "
-                    f"{first} to {end - 1}"
-                )
-            parts.append([decode(record) for record in records])
+            parts.append(_decoded(id, ancestor, first, _records(db, id, ancestor, first, end)))
         if start >= ancestor.first:
             break
     return [tick for part in reversed(parts) for tick in part]
 
 
-def _records(db: sqlite3.Connection, ancestor: Ancestor, first: int, end: int) -> list[bytes]:
+Record = tuple[bytes, int | None]
+"""What is stored of a tick, and its checksum if it has one."""
+
+
+def _decoded(id: str, ancestor: Ancestor, first: int, records: list[Record]) -> list[AnyTick]:
+    """The ticks from `first` on; one that is not as it was written is refused."""
+    before: int | None = None
+    skipped = 0
+    if first > ancestor.first:
+        before, skipped = records[0][1], 1
+    found: list[AnyTick] = []
+    for record, checksum in records[skipped:]:
+        try:
+            if checksum is not None:
+                start = sums.first(ancestor.key) if before is None else before
+                if checksum != sums.chained(start, record):
+                    raise JournalCorrupt("its checksum does not fit")
+            elif before is not None:
+                raise JournalCorrupt("it has no checksum, and the one before it has")
+            found.append(decode(record))
+        except JournalCorrupt as error:
+            raise JournalCorrupt(
+                f"tick {first + len(found)} of session {id!r} is damaged: {error}; "
+                "rondel verify tells more"
+            ) from error
+        before = checksum
+    return found
+
+
+def _records(
+    db: sqlite3.Connection, id: str, ancestor: Ancestor, first: int, end: int
+) -> list[Record]:
+    """What is stored of the ticks, from the one before the first on, if there is one."""
     entry = ancestor.last
     mark = -(-(end - 1) // MARK) * MARK
     if mark < ancestor.length - 1:
@@ -95,7 +122,13 @@ def _records(db: sqlite3.Connection, ancestor: Ancestor, first: int, end: int) -
             (ancestor.key, mark),
         ).fetchone()
         entry = row[0] if row else None
-    records = [record for (record,) in db.execute(_WALK, (entry, first, first, end - 1))]
+    begin = max(first - 1, ancestor.first)
+    records: list[Record] = db.execute(_WALK, (entry, begin, begin, end - 1)).fetchall()
+    if len(records) != end - begin:
+        raise JournalCorrupt(
+            f"the journal is damaged: session {id!r} has {len(records)} of its ticks "
+            f"{begin} to {end - 1}; rondel verify tells more"
+        )
     records.reverse()
     return records
 
@@ -105,13 +138,29 @@ def snapshots(db: sqlite3.Connection, id: str, at_most: int | None) -> Iterator[
     for ancestor in lineage(db, id):
         limit = ancestor.stop if at_most is None else min(at_most, ancestor.stop)
         row = db.execute(
-            "SELECT n, state, packed FROM snapshot WHERE session = ? AND n <= ? "
+            "SELECT n, state, packed, sum FROM snapshot WHERE session = ? AND n <= ? "
             "ORDER BY n DESC LIMIT 1",
             (ancestor.key, limit),
         ).fetchone()
         if row is not None:
-            n, state, packed = row
+            n, state, packed, checksum = row
+            if checksum is not None and checksum != sums.of(ancestor.key, n, state, packed):
+                state = b""  # a snapshot is a shortcut: one that does not fit is not used
             yield n, _unpack(state) if packed else state
+
+
+def keep_snapshot(db: sqlite3.Connection, key: int, n: int, state: bytes, keep: int | None) -> None:
+    """Keep a packed snapshot; of all that the session has only the `keep` newest stay."""
+    db.execute(
+        "INSERT OR REPLACE INTO snapshot (session, n, state, packed, sum) VALUES (?, ?, ?, 1, ?)",
+        (key, n, state, sums.of(key, n, state, 1)),
+    )
+    if keep is not None:
+        db.execute(
+            "DELETE FROM snapshot WHERE session = ? AND n NOT IN "
+            "(SELECT n FROM snapshot WHERE session = ? ORDER BY n DESC LIMIT ?)",
+            (key, key, keep),
+        )
 
 
 def pack(state: bytes) -> bytes:
@@ -123,4 +172,4 @@ def _unpack(state: bytes) -> bytes:
     try:
         return zlib.decompress(state)
     except zlib.error:
-        return b""  # a snapshot is a shortcut: one that does not fit is not used
+        return b""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rondel.errors import JournalClosed
-from rondel.journal.database import Database, rollback
+from rondel.journal.database import UNREADABLE, Database, rollback
 
 
 class Readers:
@@ -30,7 +30,7 @@ class Readers:
                 yield db
             finally:
                 self._give_back(db)
-        except sqlite3.Error as error:
+        except UNREADABLE as error:
             raise self._database.explain(error) from error
 
     def close(self) -> None:

@@ -10,13 +10,15 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from hashlib import sha256
+from pathlib import Path
 
 from rondel.engine.said import Said
 from rondel.engine.ticks import AnyTick
 from rondel.errors import JournalError, UnknownSession, Unstorable
-from rondel.journal import past, sqlite_attachments, sqlite_recollection, sqlite_rows
+from rondel.journal import past, sqlite_attachments, sqlite_recollection, sqlite_rows, sums
 from rondel.journal.attachments import used_in
+from rondel.journal.backup import copy_to
+from rondel.journal.batch import ENDS, WHERE_IT_ENDS
 from rondel.journal.clock import Clock
 from rondel.journal.codec import encode_value
 from rondel.journal.compact import encode
@@ -39,6 +41,7 @@ from rondel.journal.store import (
     Promotion,
     SessionRow,
 )
+from rondel.journal.verify import Findings, findings
 from rondel.journal.write import Write
 from rondel.journal.writer import Writer
 
@@ -73,7 +76,7 @@ class SqliteStore:
         *,
         patience: float = PATIENCE,
     ) -> None:
-        database = Database(path, durability, patience)
+        database = self._database = Database(path, durability, patience)
         self.path = database.path
         self._patience = patience
         self._writer = Writer(database)
@@ -99,7 +102,7 @@ class SqliteStore:
                 raise JournalError(f"there is a session {row.id!r} already")
             parent = _parent_key(db, row)
             made = row.created_at or self._clock.now()
-            graph = _graph_key(db, document, includes)
+            graph = sqlite_rows.graph_key(db, document, includes)
             fields = (row.id, graph, row.graph_id, inputs, labels, row.status, row.reason)
             times = (made, row.updated_at or made)
             key = db.execute(
@@ -108,7 +111,8 @@ class SqliteStore:
                 (*fields, *times, parent, row.parent_length),
             ).lastrowid
             head.key = key or 0
-            head.place(row.parent_length, None)
+            sqlite_rows.seal(db, head.key)
+            head.place(row.parent_length, None, None)
             db.execute("INSERT INTO head (session, length) VALUES (?, ?)", (key, row.parent_length))
             if owner is not None:
                 head.until = self._leases.until(ttl)
@@ -254,8 +258,7 @@ class SqliteStore:
             held = self._leases.running(db, id)
             if held is not None and held.owner != owner:
                 return Lease(held.owner, held.until, granted=False), head
-            ends = "SELECT length, last FROM extent WHERE session = ?"
-            head.place(*db.execute(ends, (head.key,)).fetchone())
+            head.place(*db.execute(ENDS + WHERE_IT_ENDS, (head.key,)).fetchone())
             head.owner = owner
             return self._leases.give(db, head.key, owner, ttl), head
 
@@ -289,9 +292,10 @@ class SqliteStore:
         """Leave a control for whoever drives the session."""
 
         def job(db: sqlite3.Connection) -> int:
+            fields = (_key(db, id), control, self._clock.now())
             letter = db.execute(
-                "INSERT INTO letter (session, control, posted_at) VALUES (?, ?, ?)",
-                (_key(db, id), control, self._clock.now()),
+                "INSERT INTO letter (session, control, posted_at, sum) VALUES (?, ?, ?, ?)",
+                (*fields, sums.of(*fields)),
             )
             return letter.lastrowid or 0
 
@@ -332,16 +336,7 @@ class SqliteStore:
         state = past.pack(blob)
 
         def insert(db: sqlite3.Connection) -> None:
-            db.execute(
-                "INSERT OR REPLACE INTO snapshot (session, n, state, packed) VALUES (?, ?, ?, 1)",
-                (head.key, n, state),
-            )
-            if keep is not None:
-                db.execute(
-                    "DELETE FROM snapshot WHERE session = ? AND n NOT IN "
-                    "(SELECT n FROM snapshot WHERE session = ? ORDER BY n DESC LIMIT ?)",
-                    (head.key, head.key, keep),
-                )
+            past.keep_snapshot(db, head.key, n, state, keep)
 
         return self._writer.submit(Write(head, None, insert))
 
@@ -417,6 +412,21 @@ class SqliteStore:
         """Give the space of what was deleted back to the disk."""
         return self._writer.pack()
 
+    def verify(self) -> Findings:
+        """What is wrong with the file and its sessions, and what is not."""
+        with self._readers.snapshot() as db:
+            return findings(db)
+
+    def backup(self, target: Path) -> None:
+        """Write all that is durable now to a new file; whoever writes goes on."""
+        with self._readers.snapshot() as db:
+            copy_to(db, target)
+
+    @property
+    def lacks_log(self) -> bool:
+        """Whether the file was opened without the write-ahead log that belongs to it."""
+        return self._database.lacks_log
+
     def close(self) -> None:
         """Make everything durable and let go of the file."""
         self._readers.close()
@@ -431,14 +441,9 @@ class SqliteStore:
             head = None
         if head is None:
             with self._readers.snapshot() as db:
-                row = db.execute(
-                    "SELECT key, length, last "
-                    "FROM session JOIN extent ON session = key WHERE id = ?",
-                    (id,),
-                ).fetchone()
-            if row is None:
-                raise UnknownSession(f"there is no session {id!r}")
-            head = self._heads.setdefault(id, Head(id, *row))
+                found = Head(id, _key(db, id))
+                found.place(*db.execute(ENDS + WHERE_IT_ENDS, (found.key,)).fetchone())
+            head = self._heads.setdefault(id, found)
         return head
 
     def _changes(
@@ -448,10 +453,7 @@ class SqliteStore:
 
         def change(db: sqlite3.Connection) -> None:
             if status is not None:
-                db.execute(
-                    "UPDATE session SET status = ?, reason = ?, updated_at = ? WHERE key = ?",
-                    (status, reason, self._clock.now(), head.key),
-                )
+                sqlite_rows.set_status(db, head.key, status, reason, self._clock.now())
             if letter is not None:
                 db.execute(
                     "DELETE FROM letter WHERE number = ? AND session = ?", (letter, head.key)
@@ -482,13 +484,3 @@ def _parent_key(db: sqlite3.Connection, row: SessionRow) -> int | None:
     (length,) = db.execute("SELECT length FROM extent WHERE session = ?", (key,)).fetchone()
     check_fork(row, length)
     return key
-
-
-def _graph_key(db: sqlite3.Connection, document: bytes, includes: bytes) -> int:
-    digest = sha256(document + b"\n" + includes).digest()
-    db.execute(
-        "INSERT OR IGNORE INTO graph (digest, document, includes) VALUES (?, ?, ?)",
-        (digest, document, includes),
-    )
-    (key,) = db.execute("SELECT key FROM graph WHERE digest = ?", (digest,)).fetchone()
-    return int(key)

@@ -7,12 +7,14 @@ from collections.abc import Iterable
 from hashlib import sha256
 
 from rondel.errors import JournalError
+from rondel.journal import sums
 
 _KEEP = "INSERT INTO attachment (digest, content) VALUES (?, ?) ON CONFLICT DO NOTHING"
 
 _HOLD = """
-INSERT INTO attachment_hold (digest, until) VALUES (?, ?)
-ON CONFLICT (digest) DO UPDATE SET until = max(until, excluded.until)
+INSERT INTO attachment_hold (digest, until, sum) VALUES (?, ?, ?)
+ON CONFLICT (digest) DO UPDATE SET until = excluded.until, sum = excluded.sum
+WHERE excluded.until > until
 """
 
 _LINEAGE = """
@@ -37,7 +39,7 @@ def hold(db: sqlite3.Connection, content: bytes, until: float) -> None:
     try:
         digest = sha256(content).digest()
         db.execute(_KEEP, (digest, content))
-        db.execute(_HOLD, (digest, until))
+        db.execute(_HOLD, (digest, until, sums.of(digest, float(until))))
     except sqlite3.Error as error:
         raise JournalError(f"the attachment cannot be kept: {error}") from error
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sqlite3
 
+from rondel.journal import sums
 from rondel.journal.clock import Clock, boot, elapsed
 from rondel.journal.store import Lease
 
@@ -47,25 +48,27 @@ class Leases:
 
     def give(self, db: sqlite3.Connection, key: int, owner: str, ttl: float) -> Lease:
         """Lease the session."""
+        lease = (owner, self.until(ttl), boot())
         db.execute(
-            "UPDATE head SET owner = ?, until = ?, boot = ? WHERE session = ?",
-            (owner, self.until(ttl), boot(), key),
+            "UPDATE head SET owner = ?, until = ?, boot = ?, lease_sum = ? WHERE session = ?",
+            (*lease, sums.of(key, *lease), key),
         )
         return Lease(owner, self._clock.now() + ttl)
 
     def renew(self, db: sqlite3.Connection, id: str, owner: str, ttl: float) -> bool:
         """Prolong a lease; False if it is not this owner's any more."""
-        changed = db.execute(
-            f"UPDATE head SET until = ?, boot = ? WHERE session = {_KEY} AND owner = ?",  # noqa: S608
-            (self.until(ttl), boot(), id, owner),
-        )
-        return changed.rowcount == 1
+        mine = f"SELECT session FROM head WHERE session = {_KEY} AND owner = ?"  # noqa: S608
+        row = db.execute(mine, (id, owner)).fetchone()
+        if row is None:
+            return False
+        self.give(db, row[0], owner, ttl)
+        return True
 
     @staticmethod
     def take_back(db: sqlite3.Connection, id: str, owner: str) -> None:
         """End a lease; nothing happens if it is not this owner's."""
         db.execute(
-            "UPDATE head SET owner = NULL, until = NULL, boot = NULL "  # noqa: S608
+            "UPDATE head SET owner = NULL, until = NULL, boot = NULL, lease_sum = NULL "  # noqa: S608
             f"WHERE session = {_KEY} AND owner = ?",
             (id, owner),
         )

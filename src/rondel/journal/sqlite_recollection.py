@@ -13,13 +13,14 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from rondel.errors import JournalError
+from rondel.journal import sums
 from rondel.journal.codec import decode_value, encode_value
 from rondel.journal.store import Group, GroupSummary, MemoryEntry, Promotion
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_FIELDS = "session, address, number, node_id, content, data, confidence, created_at, id"
+FIELDS = "session, address, number, node_id, content, data, confidence, created_at, id"
 _GROUP = "own = ? AND name = ?"
 _STEP = f"{_GROUP} AND session = ? AND address = ?"
 
@@ -78,7 +79,9 @@ def remember(
         f"(SELECT id FROM memory WHERE {_GROUP} ORDER BY id DESC LIMIT ?)",
         (*group, *group, size),
     )
-    rows = db.execute(f"SELECT {_FIELDS} FROM memory WHERE {_STEP} ORDER BY id", step)  # noqa: S608
+    rows = db.execute(f"SELECT {FIELDS} FROM memory WHERE {_STEP} ORDER BY id", step).fetchall()  # noqa: S608
+    seals = [(sums.of(*group, *row), row[-1]) for row in rows]
+    db.executemany("UPDATE memory SET sum = ? WHERE id = ?", seals)
     return [_entry(promotion.group, row) for row in rows]
 
 
@@ -87,7 +90,7 @@ def recall(
 ) -> list[MemoryEntry]:
     """The group's newest entries, newest first."""
     rows = db.execute(
-        f"SELECT {_FIELDS} FROM memory WHERE {_GROUP} AND created_at >= ? "  # noqa: S608
+        f"SELECT {FIELDS} FROM memory WHERE {_GROUP} AND created_at >= ? "  # noqa: S608
         "AND (confidence IS NULL OR confidence >= ?) ORDER BY id DESC LIMIT ?",
         (*_key(group), since, least, limit),
     )

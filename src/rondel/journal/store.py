@@ -27,6 +27,9 @@ from rondel.engine.ticks import AnyTick
 ENDED = ("completed", "bounded", "failed", "cancelled")
 """The states that a session never leaves."""
 
+DAMAGED = "damaged"
+"""What a page of sessions says in the place of the status of one that cannot be read."""
+
 BATCH = 1000
 """How many ticks a scan reads at once."""
 

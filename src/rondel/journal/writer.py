@@ -32,6 +32,7 @@ from rondel.journal.database import NAP, PAGE, Database, is_busy, rollback
 from rondel.journal.follower import Follower
 from rondel.journal.head import Head
 from rondel.journal.log import Log
+from rondel.journal.openings import Openings
 from rondel.journal.store import Durable
 from rondel.journal.write import Write, settle_all
 
@@ -66,7 +67,9 @@ class Writer:
         self._thread: threading.Thread | None = None
         self._bell = threading.Event()
         self._log = Log(database, self._db)
-        self._version = 0
+        self._openings = Openings(database, self._db)
+        (version,) = self._db.execute("PRAGMA data_version").fetchone()
+        self._version: int = version
 
     # What the store asks for
 
@@ -206,6 +209,7 @@ class Writer:
             failed = self._flush_at_last()
             self._stopped = JournalClosed(f"the journal {self._database.path} is closed")
             self._follower.close()
+            self._openings.close()
             self._db.close()
         self._bell.set()
         if self._thread is not None:
@@ -369,8 +373,10 @@ class Writer:
         self._follower.let_go()
         try:
             if patient:
+                self._database.patiently(self._openings.announce)
                 self._database.begin(self._db)
             else:
+                self._openings.announce()
                 self._db.execute("BEGIN IMMEDIATE")
         except sqlite3.Error as error:
             raise self._explain(error) from error

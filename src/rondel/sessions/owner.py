@@ -6,7 +6,7 @@ import os
 import secrets
 import socket
 
-import psutil
+from rondel.journal.process import began
 
 _PARTS = 4
 
@@ -14,7 +14,7 @@ _PARTS = 4
 def new_owner() -> str:
     """A name for this engine: host, process, when that process began, and a random part."""
     pid = os.getpid()
-    return f"{socket.gethostname()}:{pid}:{_began(pid)}:{secrets.token_hex(4)}"
+    return f"{socket.gethostname()}:{pid}:{began(pid)}:{secrets.token_hex(4)}"
 
 
 def is_gone(owner: str) -> bool:
@@ -22,7 +22,7 @@ def is_gone(owner: str) -> bool:
     parts = owner.rsplit(":", _PARTS - 1)
     if len(parts) != _PARTS or parts[0] != socket.gethostname() or not parts[1].isdigit():
         return False
-    return parts[2] != _began(int(parts[1]))
+    return parts[2] != began(int(parts[1]))
 
 
 def process_of(owner: str) -> str:
@@ -32,16 +32,3 @@ def process_of(owner: str) -> str:
         return owner
     here = parts[0] == socket.gethostname()
     return f"process {parts[1]}" + ("" if here else f" on {parts[0]}")
-
-
-def _began(pid: int) -> str:
-    """When a living process began, in seconds since the machine did; empty if it has ended.
-
-    That is the same whatever the clock on the wall shows.
-    """
-    try:
-        process = psutil.Process(pid)
-        is_dead = process.status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
-        return "" if is_dead else f"{process.create_time() - psutil.boot_time():.2f}"
-    except psutil.NoSuchProcess:
-        return ""

@@ -1,0 +1,69 @@
+"""`rondel verify`: whether a database is as it was written, session by session."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rondel.cli.database import MISSING_LOG
+from rondel.cli.options import Debug
+from rondel.errors import CallError, JournalCorrupt
+from rondel.journal.sqlite import SqliteStore
+from rondel.journal.verify import Verdict
+from rondel.sessions.engine import Engine
+from rondel.sessions.health import whole_verdicts
+from rondel.sessions.stores import default_path
+
+
+def verify(
+    db: Annotated[
+        str | None,
+        typer.Argument(metavar="[DB]", help="A database; else RONDEL_DB or your data folder's."),
+    ] = None,
+    debug: Debug = False,  # noqa: ARG001
+) -> int:
+    """Check every session: its order, gaps and checksums, and that its history folds.
+
+    Prints a line for the file and one for each session; ends with 1 if anything is damaged.
+    """
+    return asyncio.run(_verify(existing(db)))
+
+
+def existing(db: str | None) -> Path:
+    """The database file of that name."""
+    path = default_path() if db is None else Path(db)
+    if not path.expanduser().exists():
+        raise CallError(f"there is no database {path}")
+    return path
+
+
+async def _verify(path: Path) -> int:
+    try:
+        store = SqliteStore(path)
+    except JournalCorrupt as error:
+        print(f"file  damaged: {error}")
+        return 1
+    async with Engine(store) as engine:
+        found = store.verify()
+        problems = [*([MISSING_LOG] if store.lacks_log else []), *found.file]
+        print(_line("file", problems, "ok"))
+        verdicts = list(whole_verdicts(engine, found.sessions))
+        for verdict in verdicts:
+            print(_line(verdict.id, verdict.problems, _sound(verdict)))
+    damaged = sum(bool(verdict.problems) for verdict in verdicts)
+    what = f"{len(verdicts):,} session{'' if len(verdicts) == 1 else 's'}"
+    print(f"{what}, {damaged or 'none'} damaged")
+    return 1 if damaged or problems else 0
+
+
+def _line(name: str, problems: list[str], sound: str) -> str:
+    told = f"damaged: {'; '.join(problems)}" if problems else sound
+    return f"{name}  {' '.join(told.split())}"
+
+
+def _sound(verdict: Verdict) -> str:
+    ticks = f"ok, {verdict.ticks:,} tick{'' if verdict.ticks == 1 else 's'}"
+    return f"{ticks}, {verdict.unsealed:,} with no checksum" if verdict.unsealed else ticks

@@ -1,0 +1,34 @@
+"""Processes of this machine, told apart from those that are gone."""
+
+from __future__ import annotations
+
+import os
+
+import psutil
+
+from rondel.journal.clock import boot
+
+
+def began(pid: int) -> str:
+    """When a living process began, in seconds since the machine did; empty if it has ended.
+
+    That is the same whatever the clock on the wall shows.
+    """
+    try:
+        process = psutil.Process(pid)
+        is_dead = process.status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
+        return "" if is_dead else f"{process.create_time() - psutil.boot_time():.2f}"
+    except psutil.NoSuchProcess:
+        return ""
+
+
+def this_process() -> str:
+    """A name for this process that no other ever has."""
+    pid = os.getpid()
+    return f"{pid}:{began(pid)}:{boot()}"
+
+
+def is_alive(name: str) -> bool:
+    """Whether the process of that name lives."""
+    pid, _, rest = name.partition(":")
+    return pid.isdigit() and rest == f"{began(int(pid))}:{boot()}"

@@ -1,0 +1,75 @@
+"""Carrying what is whole from a damaged journal into a new one."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from msgspec.structs import replace
+
+from rondel.errors import JournalError, RondelError
+from rondel.journal.attachments import HELD
+from rondel.journal.sqlite import SqliteStore
+from rondel.journal.store import BATCH, MemoryEntry, Promotion
+from rondel.journal.verify import Verdict
+
+ALL = 1_000_000
+"""More than a group of sessions ever remembers."""
+
+
+class Salvage:
+    """Copies sessions one by one, parents before their forks, and notes what is lost."""
+
+    def __init__(self, old: SqliteStore, new: SqliteStore) -> None:
+        self._old = old
+        self._new = new
+        self._kept: set[str] = set()
+        self.lost: list[tuple[str, str]] = []
+        """What could not be saved, and why."""
+
+    @property
+    def saved(self) -> int:
+        """How many sessions were saved."""
+        return len(self._kept)
+
+    def session(self, verdict: Verdict) -> None:
+        """Copy a session that is whole; one whose parent is not takes its past along."""
+        if verdict.problems:
+            self.lost.append((verdict.id, "; ".join(verdict.problems)))
+            return
+        try:
+            self._copy(verdict.id)
+            self._kept.add(verdict.id)
+        except RondelError as error:
+            self.lost.append((verdict.id, str(error)))
+            if self._new.session(verdict.id) is not None:
+                self._new.delete(verdict.id)
+
+    def memory(self) -> None:
+        """Copy what groups of sessions remember."""
+        try:
+            for found in self._old.groups():
+                steps: dict[tuple[str, str], list[MemoryEntry]] = {}
+                for entry in reversed(self._old.recall(found.group, 0.0, ALL)):
+                    steps.setdefault((entry.session, entry.address), []).append(entry)
+                for where, entries in steps.items():
+                    self._new.remember(Promotion(found.group, *where, entries), 0.0, ALL)
+        except JournalError as error:
+            self.lost.append(("working memory", str(error)))
+
+    def _copy(self, id: str) -> None:
+        row = self._old.session(id)
+        if row is None:
+            raise JournalError("its row is missing")
+        if row.parent not in self._kept:
+            row = replace(row, parent=None, parent_length=0)
+        self._new.create(row)
+        for digest in self._old.attachments(id):
+            content = self._old.attachment(digest)
+            if content is None or sha256(content).hexdigest() != digest:
+                raise JournalError(f"its attachment {digest[:12]} is damaged")
+            self._new.hold(content, self._new.now() + HELD)
+            self._new.refer(id, [digest])
+        for start in range(row.parent_length, row.length, BATCH):
+            self._new.extend(id, self._old.read(id, start, start + BATCH))
+        for letter in self._old.letters(id):
+            self._new.post(id, letter.control)
