@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 COMPILED := src/rondel__mypyc.digest
 
-.PHONY: run test check bench bench-peers install clean
+.PHONY: run serve test check bench bench-peers install clean
 
 run: $(COMPILED)
 	@$(BIN)/rondel run examples/01_review_loop/graph.yaml -i "Why loops deserve names"
@@ -13,7 +13,11 @@ run: $(COMPILED)
 	@printf '  %s\n' \
 	  '$(BIN)/rondel check examples/01_review_loop/graph.yaml      what the graph can do, before it runs' \
 	  '$(BIN)/rondel run examples/02_human_review/graph.yaml       a loop that asks you' \
-	  '$(BIN)/rondel new                                           start a graph of your own'
+	  '$(BIN)/rondel new                                           start a graph of your own' \
+	  'make serve                                              the same in the browser, with an API'
+
+serve: $(COMPILED)
+	@$(BIN)/rondel serve --graphs examples
 
 test: $(COMPILED)
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal

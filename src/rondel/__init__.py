@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from rondel.engine.registry import Registry
     from rondel.errors import GraphError, RondelError
     from rondel.nodes.calling import NOTHING
-    from rondel.sessions.engine import Engine, run
+    from rondel.sessions.blocking import run
+    from rondel.sessions.engine import Engine
     from rondel.sessions.event import Event
     from rondel.sessions.graph import Graph
     from rondel.sessions.records import Result
@@ -67,7 +68,8 @@ _HOMES = {
     "engine.registry": ("Registry",),
     "errors": ("GraphError", "RondelError"),
     "nodes.calling": ("NOTHING",),
-    "sessions.engine": ("Engine", "run"),
+    "sessions.blocking": ("run",),
+    "sessions.engine": ("Engine",),
     "sessions.event": ("Event",),
     "sessions.graph": ("Graph",),
     "sessions.records": ("Result",),

@@ -3,6 +3,10 @@
 RondelError
 ├── GraphError               the graph is wrong; carries every problem found, not only the first
 ├── CallError                the call is wrong: a bad input, option or name
+│   ├── UnknownGraph         no stored graph has that name
+│   ├── GraphExists          a stored graph has that name already
+│   ├── GraphChanged         somebody changed the stored graph meanwhile
+│   └── KeyReused            an idempotency key that stood for something else
 ├── SessionError             a session cannot do what was asked
 │   ├── UnknownSession
 │   ├── WrongState           a control in a state that does not take it
@@ -60,6 +64,22 @@ class GraphError(RondelError):
 
 class CallError(RondelError):
     """The caller asked for something that does not exist or makes no sense."""
+
+
+class UnknownGraph(CallError):
+    """No stored graph has that name."""
+
+
+class GraphExists(CallError):
+    """A stored graph has that name already."""
+
+
+class GraphChanged(CallError):
+    """Somebody changed the stored graph meanwhile."""
+
+
+class KeyReused(CallError):
+    """An idempotency key that stood for another call before."""
 
 
 class SessionError(RondelError):

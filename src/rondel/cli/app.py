@@ -19,6 +19,7 @@ VERBS = {
     "check": "find all that is wrong with a graph, and show its loops and their bounds",
     "estimate": "tell what a run takes at most, and what is to be expected",
     "simulate": "run a graph thousands of times on simulated models",
+    "serve": "serve the API and the web pages",
     "new": "list the templates, or write a graph file from one",
     "schema": "print the JSON Schema of graph files, for editors",
     "sessions": "list sessions, newest first",

@@ -33,12 +33,12 @@ def open_new(
     db: str | None, durability: Durability = "normal", allow_python: bool = False
 ) -> Engine:
     """The engine of a database, which need not exist yet."""
-    return Engine(_named(db), durability=durability, allow_python=allow_python)
+    return Engine(database_of(db), durability=durability, allow_python=allow_python)
 
 
 def open_existing(db: str | None, allow_python: bool = False) -> Engine:
     """The engine of a database that is there; the user's own is empty as long as it is not."""
-    named = _named(db)
+    named = database_of(db)
     if named is None:
         raise CallError(f"sessions in {MEMORY} end with their process; name a file with --db")
     if "://" not in str(named) and not Path(named).expanduser().exists():
@@ -51,7 +51,8 @@ def open_existing(db: str | None, allow_python: bool = False) -> Engine:
     return engine
 
 
-def _named(db: str | None) -> str | None:
+def database_of(db: str | None) -> str | None:
+    """What an engine takes for the `--db` of a command."""
     name = db or str(default_path())
     return None if name == MEMORY else name
 

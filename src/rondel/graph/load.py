@@ -51,14 +51,16 @@ def load(
     environ: Mapping[str, str] | None = None,
     translate: Translate | None = None,
     demand_secrets: bool = True,
+    within: str | os.PathLike[str] | None = None,
 ) -> Loaded:
     """The graph of a YAML or JSON file; raises GraphError with all that is wrong.
 
-    Without `demand_secrets`, a key or an address whose variable is not set is a warning.
+    Without `demand_secrets`, a key or an address whose variable is not set is a warning. With
+    `within`, files that it names outside that folder are not read.
     """
     file = FilePath(path)
     text = _read(file)
-    loader = _Loader(vocabulary, file.parent, environ, None, translate, demand_secrets)
+    loader = _Loader(vocabulary, file.parent, environ, None, translate, demand_secrets, within)
     with collector_held():
         return loader.text(text, str(file), file.name)
 
@@ -72,10 +74,11 @@ def loads(
     environ: Mapping[str, str] | None = None,
     translate: Translate | None = None,
     demand_secrets: bool = True,
+    within: str | os.PathLike[str] | None = None,
 ) -> Loaded:
     """The graph of a text; files it names are found from the directory, else beside `file`."""
     base = FilePath(file).parent if directory is None else FilePath(directory)
-    loader = _Loader(vocabulary, base, environ, None, translate, demand_secrets)
+    loader = _Loader(vocabulary, base, environ, None, translate, demand_secrets, within)
     with collector_held():
         return loader.text(text, file, FilePath(file).name)
 
@@ -119,7 +122,9 @@ class _Loader:
         given: Mapping[str, Any] | None = None,
         translate: Translate | None = None,
         demand_secrets: bool = True,
+        within: str | os.PathLike[str] | None = None,
     ) -> None:
+        self.within = None if within is None else os.path.realpath(within)
         self.spared = None if demand_secrets else may_be_unset
         self.words = Words(vocabulary)
         self.translate = translate
@@ -270,6 +275,12 @@ class _Loader:
     def _included(self, source: Source, place: Path, key: str) -> Source | None:
         """The document of an included file."""
         file = self.base / key
+        if self.within is not None and not FilePath(os.path.realpath(file)).is_relative_to(
+            self.within
+        ):
+            message = f"the file {key!r} is outside the folder of graphs"
+            self.report.add(source.problem(place, message, "put it into the folder"))
+            return None
         try:
             if key in self.given:
                 self.includes[key], positions = self.given[key], None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple, Self
 from weakref import WeakKeyDictionary, WeakValueDictionary
@@ -106,13 +106,16 @@ class Engine:
         inputs: Inputs = None,
         *,
         debug: Sequence[str] = (),
+        labels: dict[str, Any] | None = None,
+        id: str = "",
     ) -> Session:
         """Start a session of the graph; plain text is `{"task": TEXT}`.
 
         It pauses after every round of the loops whose heads `debug` names: `session.resume()`
-        goes on for one round. Raises GraphError or CallError if the graph or the call is wrong.
+        goes on for one round. `labels` are kept with it to find it again; `id` is its own if the
+        caller has one for it. Raises GraphError or CallError if the graph or the call is wrong.
         """
-        session = await self._start(graph, inputs, debug)
+        session = await self._start(graph, inputs, debug, labels or {}, id)
         self._handles[session.id] = session
         return session
 
@@ -122,7 +125,12 @@ class Engine:
         return await session.settled()
 
     async def _start(
-        self, graph: Graph | str | os.PathLike[str], inputs: Inputs, debug: Sequence[str] = ()
+        self,
+        graph: Graph | str | os.PathLike[str],
+        inputs: Inputs,
+        debug: Sequence[str] = (),
+        labels: Mapping[str, Any] = {},
+        id: str = "",
     ) -> Session:
         if self._closed:
             raise Disconnected("the engine is closed; it starts nothing any more")
@@ -133,12 +141,12 @@ class Engine:
             self.attachments.demand(attached_in(given))
         stored = graph.stored
         row = SessionRow(
-            id=new_id(),
+            id=id or new_id(),
             graph_id=graph.id,
             document=stored.document,
             includes=stored.includes,
             inputs=given,
-            labels={**bound.labels, **debugging(bound.binding.plan, debug)},
+            labels={**labels, **bound.labels, **debugging(bound.binding.plan, debug)},
         )
         return await self._begin(row, graph, bound.binding)
 
@@ -320,6 +328,11 @@ class Engine:
             return None
         return process_of(lease.owner)
 
+    @property
+    def under_way(self) -> int:
+        """How many sessions this process drives."""
+        return len(self._driven)
+
     def is_driven_elsewhere(self, id: str) -> bool:
         """Whether another living process drives the session."""
         return self.driver_of(id) is not None
@@ -476,19 +489,3 @@ class Engine:
     def _held(self) -> list[Session]:
         """The sessions that somebody here holds, or that are under way here."""
         return list(dict.fromkeys((*self._handles.values(), *self._driven.values())))
-
-
-def run(
-    graph: Graph | str | os.PathLike[str], inputs: Inputs = None, *, allow_python: bool = False
-) -> Result:
-    """Run a graph in memory and wait for its result: the blocking one-liner."""
-
-    async def main() -> Result:
-        async with Engine(db=None, allow_python=allow_python) as engine:
-            return await engine.run(graph, inputs)
-
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(main())
-    raise CallError("rondel.run blocks; inside async code write: await engine.run(graph, inputs)")

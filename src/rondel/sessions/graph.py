@@ -90,17 +90,20 @@ class Graph:
         compat: str | None = None,
         registry: Registry | None = None,
         demand_secrets: bool = True,
+        within: str | os.PathLike[str] | None = None,
     ) -> Graph:
         """The graph of a YAML or JSON file; raises GraphError with all that is wrong.
 
         `compat` names the system whose format it is in: chatdev or council. Without
         `demand_secrets`, keys and addresses may be variables that are not set: enough to look at
-        the graph, not to run it.
+        the graph, not to run it. With `within`, it can name no file outside that folder.
         """
         known = registry or default_registry()
         translate = _translate(compat)
         with collector_held():
-            loaded = load(path, known, translate=translate, demand_secrets=demand_secrets)
+            loaded = load(
+                path, known, translate=translate, demand_secrets=demand_secrets, within=within
+            )
             return cls._from_loaded(loaded, known)
 
     @classmethod
@@ -112,12 +115,20 @@ class Graph:
         compat: str | None = None,
         registry: Registry | None = None,
         demand_secrets: bool = True,
+        within: str | os.PathLike[str] | None = None,
     ) -> Graph:
         """The graph of a YAML or JSON text."""
         known = registry or default_registry()
         translate = _translate(compat)
         with collector_held():
-            loaded = loads(text, known, file, translate=translate, demand_secrets=demand_secrets)
+            loaded = loads(
+                text,
+                known,
+                file,
+                translate=translate,
+                demand_secrets=demand_secrets,
+                within=within,
+            )
             return cls._from_loaded(loaded, known)
 
     @classmethod

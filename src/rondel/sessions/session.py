@@ -32,7 +32,7 @@ from rondel.sessions.records import (
     result_of,
 )
 from rondel.sessions.rest import Rest, is_final
-from rondel.sessions.stream import BATCH, Audience, Watcher
+from rondel.sessions.stream import BATCH, Audience, Listener, Watcher
 
 if TYPE_CHECKING:
     from rondel.sessions.engine import Engine
@@ -171,6 +171,10 @@ class Session:
         )
         self._audience.join(watcher)
         return watcher.events()
+
+    def listen(self, listener: Listener) -> None:
+        """Say to this one too, as long as somebody holds it, what nobody records."""
+        self._audience.join(listener)
 
     def steps(self) -> list[StepRecord]:
         """Every step with what it saw and produced, in logical order."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Protocol
 from weakref import WeakSet
 
 from rondel.engine.bell import Bell, wake
@@ -23,6 +24,14 @@ BATCH = 256
 """How many ticks a watcher folds before others get their turn."""
 
 
+class Listener(Protocol):
+    """Who hears live events."""
+
+    def hear(self, position: int, event: Event) -> None:
+        """Take a live event that happened after `position` ticks."""
+        ...
+
+
 class Audience(Bell):
     """Those who watch a session, and those who wait until it comes to rest or goes on.
 
@@ -34,7 +43,7 @@ class Audience(Bell):
     def __init__(self) -> None:
         super().__init__()
         self._turned: list[asyncio.Future[None]] | None = None
-        self._watchers: WeakSet[Watcher] | None = None
+        self._watchers: WeakSet[Listener] | None = None
 
     def turn(self) -> None:
         """The session has come to rest, or goes on."""
@@ -52,7 +61,7 @@ class Audience(Bell):
             self._turned.append(future)
         return future
 
-    def join(self, watcher: Watcher) -> None:
+    def join(self, watcher: Listener) -> None:
         """Say to this one too what nobody records."""
         if self._watchers is None:
             self._watchers = WeakSet()

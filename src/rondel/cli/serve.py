@@ -1,0 +1,46 @@
+"""`rondel serve`: API and web pages."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rondel.cli.options import AllowPython, Db, Debug
+from rondel.errors import CallError
+
+
+def serve(
+    host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen at.")] = 8484,
+    graphs: Annotated[
+        str, typer.Option(metavar="DIR", help="The folder of stored graphs.")
+    ] = "graphs",
+    allow_python: AllowPython = False,
+    opened: Annotated[bool, typer.Option("--open", help="Open the pages in a browser.")] = False,
+    db: Db = None,
+    debug: Debug = False,  # noqa: ARG001
+) -> int:
+    """Serve the API and the web pages until Ctrl-C.
+
+    Bound to this machine; any other address demands tokens.
+    """
+    folder = Path(graphs)
+    if folder.exists() and not folder.is_dir():
+        raise CallError(f"--graphs {graphs}: that is no folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    from rondel.cli.database import database_of
+    from rondel.server.options import Options
+    from rondel.server.run import serve as run
+
+    options = Options(host=host, port=port, allow_python=allow_python)
+    where = f"http://{host}:{port}"
+    print(f"rondel serves {where} with the graphs of {graphs}; Ctrl-C ends it", file=sys.stderr)
+    if opened:
+        import webbrowser
+
+        webbrowser.open(where)
+    run(database_of(db), str(folder), options)
+    return 0

@@ -1,0 +1,68 @@
+"""The app: one router a resource, around what all of them share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+from fastapi import APIRouter, FastAPI
+
+from rondel.server import (
+    controls,
+    docs,
+    graphs,
+    health,
+    pages,
+    problems,
+    questions,
+    sessions,
+    sockets,
+    streams,
+)
+from rondel.server.gate import Gate
+from rondel.server.options import Options
+from rondel.server.site import Site
+from rondel.sessions.engine import Engine
+from rondel.sessions.graphs_folder import GraphsFolder
+from rondel.sessions.news import NewsStore
+
+PREFIX = "/api/v1"
+ROUTERS = (graphs.router, sessions.router, controls.router, questions.router, streams.router)
+
+
+def create_app(
+    engine: Engine, graphs_dir: str | os.PathLike[str], options: Options | None = None
+) -> FastAPI:
+    """The server of an engine and a folder of graphs."""
+    site = Site(engine, GraphsFolder(graphs_dir), options or Options())
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        await site.open()
+        yield
+        await site.close()
+
+    app = FastAPI(
+        title="Rondel",
+        version=version("rondel"),
+        summary="An engine for multi-agent workflows whose graphs contain loops.",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.state.site = site
+    if isinstance(engine.store, NewsStore):
+        engine.store.listener = site.hub
+    problems.install(app)
+    docs.install(app)
+    api = APIRouter(prefix=PREFIX)
+    for router in ROUTERS:
+        api.include_router(router)
+    api.include_router(sockets.router)
+    app.include_router(api)
+    app.include_router(health.router)
+    pages.install(app)
+    app.add_middleware(Gate, site=site)
+    return app

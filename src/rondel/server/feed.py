@@ -1,0 +1,254 @@
+"""Events of all sessions: state changes, questions, locks and ends, for whoever may see them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from datetime import datetime
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from rondel.errors import RondelError
+from rondel.journal.store import SessionRow
+from rondel.server.channel import frame_of
+from rondel.sessions.engine import Engine
+from rondel.sessions.event import Event
+from rondel.sessions.events import Narrator
+
+TOLD = frozenset(
+    {
+        "session_state_change",
+        "human_input_required",
+        "human_input_received",
+        "circuit_breaker:tripped",
+        "circuit_breaker:unlocked",
+        "circuit_breaker:warning",
+        "loop:exited",
+    }
+)
+"""Events that somebody who looks after many sessions wants to see."""
+
+RING = 8192
+TURN = 256
+PAGE = 500
+SLACK = 2.0
+"""Seconds by which writes of different sessions may become visible out of order."""
+
+LINGER = 300.0
+"""Seconds for which news are followed after the last reader has gone: it may come back."""
+
+POLL = 1.0
+"""Seconds between looks for what other processes wrote."""
+
+LIVELY = (None, "running", "waiting", "paused", "suspended_locked")
+"""States of sessions that other processes may have changed; None: the newest of all."""
+
+Sees = Callable[[SessionRow], bool]
+
+
+class Item(NamedTuple):
+    """An event's bytes, and the row of its session without its graph."""
+
+    row: SessionRow
+    json: bytes
+
+
+class Feed:
+    """Follows the sessions that have news, while anybody reads; each reader keeps its place.
+
+    The id of an event is BOOT-NUMBER-SECONDS: within one server its number is its place, and
+    after a restart its time says what a reader has seen.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.listeners: list[Callable[[str, str | None], None]] = []
+        """Others who want to know that a session has news."""
+        self._engine = engine
+        self._boot = ""
+        self._ring: deque[Item] = deque(maxlen=RING)
+        self._put = 0
+        self._told: dict[str, int] = {}
+        """By session with news, the number of its newest event that was told."""
+        self._dirty: dict[str, None] = {}
+        self._waiting: list[asyncio.Future[None]] = []
+        self._news: asyncio.Event | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._began = 0.0
+        self._until = 0.0
+        self.readers = 0
+        self.closing = False
+
+    def open(self) -> None:
+        """Begin to follow, in the running event loop."""
+        self._news = asyncio.Event()
+        self._task = asyncio.get_running_loop().create_task(self._follow())
+
+    def close(self) -> None:
+        """Tell nobody anything any more."""
+        self.closing = True
+        if self._task is not None:
+            self._task.cancel()
+        self._wake()
+
+    def changed(self, id: str, status: str | None) -> None:
+        """A session has news."""
+        for listener in self.listeners:
+            listener(id, status)
+        if self._is_followed:
+            self._dirty[id] = None
+            if self._news is not None:
+                self._news.set()
+
+    async def read(self, last_id: str | None, sees: Sees) -> AsyncIterator[list[bytes]]:
+        """What happened after the event of that id, and what happens from now on, as SSE frames."""
+        if not self._is_followed:
+            self._begin()
+        self.readers += 1
+        try:
+            place, since = self._place(last_id)
+            if since is not None:
+                async for told in self._missed(since, sees):
+                    yield told
+            while not self.closing:
+                batch = self._batch(place, sees)
+                place = self._put
+                yield batch
+                if place == self._put and not self.closing:
+                    await self._next()
+        finally:
+            self.readers -= 1
+            self._until = time.time() + LINGER
+
+    # Inside
+
+    @property
+    def _is_followed(self) -> bool:
+        return self.readers > 0 or time.time() < self._until
+
+    def _begin(self) -> None:
+        """Follow from here on: numbers of an earlier time mean nothing any more."""
+        self._began = time.time()
+        self._boot = f"{int(self._began * 1000):x}{os.getpid():x}"
+        self._ring.clear()
+        self._told.clear()
+        self._dirty.clear()
+        self._put = 0
+
+    def _batch(self, place: int, sees: Sees) -> list[bytes]:
+        first = self._put - len(self._ring)
+        start = max(place - first, 0)
+        numbered = list(enumerate(self._ring, first + 1))[start:]
+        return [self._frame(number, item) for number, item in numbered if sees(item.row)]
+
+    def _frame(self, number: int, item: Item) -> bytes:
+        at = f"{time.time() - SLACK:.3f}"
+        return b"id: %b-%d-%b\ndata: %b\n\n" % (
+            self._boot.encode(),
+            number,
+            at.encode(),
+            item.json,
+        )
+
+    def _place(self, last_id: str | None) -> tuple[int, float | None]:
+        """Where in the ring a reader goes on, and since when it missed what is not in the ring."""
+        boot, _, rest = (last_id or "").partition("-")
+        number, _, seconds = rest.partition("-")
+        if not number.isdecimal():
+            return self._put, None
+        if boot == self._boot and int(number) >= self._put - len(self._ring):
+            return min(int(number), self._put), None
+        try:
+            return self._put, float(seconds)
+        except ValueError:
+            return self._put, None
+
+    async def _missed(self, since: float, sees: Sees) -> AsyncIterator[list[bytes]]:
+        """What happened since then, by session, as far as the journals have it."""
+        before: str | None = None
+        while True:
+            page = self._engine.sessions(before=before, limit=PAGE)
+            for row in page.rows:
+                if row.updated_at < since or not sees(row):
+                    continue
+                events = [e for e in await self._events(row, 0) if _time(e) >= since]
+                yield [self._frame(0, Item(row, frame_of(e).json)) for e in events]
+            before = page.next
+            if before is None:
+                return
+
+    async def _events(self, row: SessionRow, after: int) -> list[Event]:
+        """The events of a session that are told here, after one of them."""
+        session = self._engine.get(row.id)
+        narrator = Narrator(row.id, session.plan)
+        found = []
+        for ticks in self._engine.store.scan(row.id):
+            for number, tick in enumerate(ticks, 1):
+                for event in narrator.tell(tick):
+                    if event.event in TOLD and event.seq is not None and event.seq > after:
+                        found.append(event)
+                if number % TURN == 0:
+                    await asyncio.sleep(0)
+        return found
+
+    async def _follow(self) -> None:
+        assert self._news is not None  # noqa: S101
+        changes, looked = self._engine.store.changes(), time.time()
+        while True:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._news.wait(), POLL)
+            self._news.clear()
+            if not self._is_followed:
+                continue
+            await asyncio.sleep(0.02)  # what is written becomes durable, and more news comes
+            with suppress(RondelError):
+                now = self._engine.store.changes()
+                if now != changes:
+                    since, changes, looked = looked, now, time.time()
+                    self._look_around(since - SLACK)
+            dirty, self._dirty = self._dirty, {}
+            for changed in dirty:
+                with suppress(RondelError):
+                    await self._tell(changed)
+
+    def _look_around(self, since: float) -> None:
+        """Another process wrote: note which sessions have changed."""
+        for status in LIVELY:
+            for row in self._engine.sessions(status, limit=PAGE).rows:
+                if row.updated_at >= since:
+                    self._dirty[row.id] = None
+
+    async def _tell(self, id: str) -> None:
+        row = self._engine.store.session(id)
+        if row is None:
+            return
+        after = self._told.get(id)
+        events = await self._events(row, after or 0)
+        if after is None:  # what lies before anybody read is not news
+            events = [event for event in events if _time(event) >= self._began]
+        slim = replace(row, document={}, includes={}, inputs={})
+        for event in events:
+            self._ring.append(Item(slim, frame_of(event).json))
+            self._put += 1
+        if events:
+            self._told[id] = events[-1].seq or 0
+            self._wake()
+
+    async def _next(self) -> None:
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(future)
+        await future
+
+    def _wake(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for future in waiting:
+            if not future.done():
+                future.set_result(None)
+
+
+def _time(event: Event) -> float:
+    return datetime.fromisoformat(event.timestamp).timestamp()

@@ -1,0 +1,237 @@
+"""Routes of graphs: stored ones, and what is known of any before it runs."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import Annotated, Any
+
+import msgspec
+import yaml
+from fastapi import APIRouter, Header
+from starlette.responses import Response
+
+from rondel.certificate import certify
+from rondel.errors import CallError, GraphError
+from rondel.forecast.estimate import estimate
+from rondel.forecast.faces import face_of
+from rondel.forecast.simulation import simulate
+from rondel.graph.json_schema import json_schema
+from rondel.server import schemas
+from rondel.server.access import Admin, Caller, Viewer
+from rondel.server.docs import errors
+from rondel.server.problems import Refusal
+from rondel.server.replies import reply
+from rondel.server.site import Site, SiteDep
+from rondel.server.sources import graph_of, text_of, with_provider
+from rondel.sessions.findings import findings_of, lints_in, unbounded_loops
+from rondel.sessions.graph import Graph
+from rondel.sessions.graphs_folder import GraphFile
+from rondel.sessions.inputs import as_inputs
+from rondel.sessions.registry import default_registry
+from rondel.sessions.structure import structure_of
+from rondel.sessions.templates import summary_of, templates
+
+router = APIRouter(tags=["graphs"])
+Tag = Annotated[str | None, Header(description="The ETag that the change is based on.")]
+
+
+@router.get(
+    "/graphs", operation_id="listGraphs", response_model=schemas.GraphList, responses=errors()
+)
+async def list_graphs(site: SiteDep, caller: Viewer) -> Response:
+    """All stored graphs."""
+    files = site.folder.files(caller.groups).values()
+    return reply({"graphs": [_summary(file) for file in files]})
+
+
+@router.post(
+    "/graphs",
+    operation_id="createGraph",
+    status_code=201,
+    response_model=schemas.GraphDetail,
+    responses=errors(409),
+)
+async def create_graph(body: schemas.GraphText, site: SiteDep, caller: Admin) -> Response:
+    """Store a new graph, as it is written."""
+    file = site.folder.create(_text(site, body), body.name, caller.groups)
+    headers = {"ETag": f'"{file.etag}"', "Location": f"/api/v1/graphs/{file.id}"}
+    return reply(_detail(site, file), 201, headers)
+
+
+@router.get(
+    "/graphs/{id}",
+    operation_id="getGraph",
+    response_model=schemas.GraphDetail,
+    responses={**errors(404), 304: {"description": "Nothing has changed."}},
+)
+async def get_graph(id: str, site: SiteDep, caller: Viewer, if_none_match: Tag = None) -> Response:
+    """A stored graph: its text, and what a check of it finds."""
+    file = site.folder.get(id, caller.groups)
+    tag = {"ETag": f'"{file.etag}"'}
+    if if_none_match is not None and _etag(if_none_match) == file.etag:
+        return Response(None, 304, tag)
+    return reply(_detail(site, file), 200, tag)
+
+
+@router.put(
+    "/graphs/{id}",
+    operation_id="replaceGraph",
+    response_model=schemas.GraphDetail,
+    responses={**errors(404, 409, 412), 201: {"model": schemas.GraphDetail}},
+)
+async def replace_graph(
+    id: str,
+    body: schemas.GraphText,
+    site: SiteDep,
+    caller: Admin,
+    if_match: Tag = None,
+) -> Response:
+    """Change a stored graph; with If-Match only if nobody else has changed it meanwhile."""
+    text = _text(site, body)
+    if if_match is None and id not in site.folder.files(caller.groups):
+        file = site.folder.create(text, body.name, caller.groups, demanded=id)
+        return reply(_detail(site, file), 201, {"ETag": f'"{file.etag}"'})
+    file = site.folder.replace(id, text, _etag(if_match), caller.groups)
+    return reply(_detail(site, file), 200, {"ETag": f'"{file.etag}"'})
+
+
+@router.delete(
+    "/graphs/{id}", operation_id="deleteGraph", status_code=204, responses=errors(404, 412)
+)
+async def delete_graph(id: str, site: SiteDep, caller: Admin, if_match: Tag = None) -> Response:
+    """Remove a stored graph; its sessions keep their copies."""
+    site.folder.delete(id, _etag(if_match), caller.groups)
+    return Response(None, 204)
+
+
+@router.post(
+    "/graphs/check",
+    operation_id="checkGraph",
+    response_model=schemas.Findings,
+    responses=errors(404),
+)
+async def check_graph(body: schemas.GraphSource, site: SiteDep, caller: Viewer) -> Response:
+    """All that is wrong with a graph, and the certificate of what it can take."""
+    return reply(await asyncio.to_thread(_check, site, caller, body))
+
+
+@router.post(
+    "/graphs/estimate",
+    operation_id="estimateGraph",
+    response_model=schemas.EstimateReply,
+    responses=errors(404),
+)
+async def estimate_graph(body: schemas.GraphSource, site: SiteDep, caller: Viewer) -> Response:
+    """What a run takes at most, and what is to be expected."""
+    graph = graph_of(site, caller, body.graph, body.graph_id, demand_secrets=False)
+    opener = partial(_opened, site, caller, body)
+    return reply(await asyncio.to_thread(estimate, graph, opener, site.engine.store))
+
+
+@router.post(
+    "/graphs/simulate",
+    operation_id="simulateGraph",
+    response_model=dict[str, Any],
+    responses=errors(404),
+)
+async def simulate_graph(
+    body: schemas.SimulationRequest, site: SiteDep, caller: Viewer
+) -> Response:
+    """Many runs on simulated models: rounds, exit reasons, cost, what is never taken."""
+    most = site.options.limits.simulations
+    if body.n > most:
+        raise Refusal(422, "too_many_runs", f"a simulation may have {most:,} runs; ask for fewer")
+    opener = partial(_simulated, site, caller, body)
+    opener()  # what is wrong with the graph is told before anything runs
+    inputs = as_inputs(body.inputs) or None
+    run = partial(simulate, opener, body.n, body.seed, inputs, jobs=1)
+    return reply(face_of(await asyncio.to_thread(run)))
+
+
+@router.get("/schema", operation_id="getSchema", response_model=dict[str, Any], responses=errors())
+async def get_schema(_caller: Viewer) -> Response:
+    """The JSON Schema of graph files."""
+    return reply(json_schema(default_registry()))
+
+
+@router.get(
+    "/templates",
+    operation_id="listTemplates",
+    response_model=schemas.TemplateList,
+    responses=errors(),
+)
+async def list_templates(_caller: Viewer) -> Response:
+    """Commented graph files to start from."""
+    found = [(name, file.read_text("utf-8")) for name, file in templates().items()]
+    faces = [{"name": name, "summary": summary_of(text), "text": text} for name, text in found]
+    return reply({"templates": faces})
+
+
+# Inside
+
+
+def _text(site: Site, body: schemas.GraphText) -> str:
+    if (body.text is None) == (body.graph is None):
+        raise CallError("send the graph: either its `text`, or the document as `graph`")
+    given = body.text if body.text is not None else body.graph
+    if isinstance(given, dict):
+        given = yaml.safe_dump(given, sort_keys=False, allow_unicode=True, width=100)
+    return text_of(site, given or "")
+
+
+def _etag(header: str | None) -> str | None:
+    return None if header is None else header.removeprefix("W/").strip().strip('"')
+
+
+def _summary(file: GraphFile) -> dict[str, Any]:
+    return {
+        "id": file.id,
+        "name": file.name,
+        "description": file.description,
+        "etag": file.etag,
+    }
+
+
+def _detail(site: Site, file: GraphFile) -> dict[str, Any]:
+    try:
+        graph = site.folder.load(file, demand_secrets=False)
+    except GraphError as error:
+        found = msgspec.to_builtins(findings_of(_inside(site, error.problems)))
+    else:
+        found = _found(site, graph, file.name, strict=False)
+    return {**_summary(file), "text": file.text, "check": {"structure": None, **found}}
+
+
+def _check(site: Site, caller: Caller, body: schemas.GraphSource) -> dict[str, Any]:
+    try:
+        graph = graph_of(site, caller, body.graph, body.graph_id, demand_secrets=False)
+    except GraphError as error:
+        found = msgspec.to_builtins(findings_of(_inside(site, error.problems)))
+        return {"structure": None, **found}
+    return _found(site, graph, "", strict=body.strict)
+
+
+def _found(site: Site, graph: Graph, name: str, *, strict: bool) -> dict[str, Any]:
+    certificate = certify(graph.plan())
+    wrong = unbounded_loops(name, certificate) if strict else []
+    odd = _inside(site, [*graph.warnings, *lints_in(name, graph, certificate)])
+    found: dict[str, Any] = msgspec.to_builtins(findings_of(wrong, odd, certificate))
+    structure = structure_of(graph)
+    return {**found, "loops": structure["loops"], "structure": structure}
+
+
+def _inside(site: Site, problems: Any) -> list[Any]:
+    """Problems whose files are named as they are in the folder."""
+    return [site.folder.within(problem) for problem in problems]
+
+
+def _opened(site: Site, caller: Caller, body: schemas.GraphSource) -> Graph:
+    return graph_of(site, caller, body.graph, body.graph_id, demand_secrets=False)
+
+
+def _simulated(site: Site, caller: Caller, body: schemas.GraphSource) -> Graph:
+    if body.graph_id is not None and body.graph is None:
+        file = site.folder.get(body.graph_id, caller.groups)
+        return with_provider(site, file.text, "simulated", file.name)
+    return graph_of(site, caller, body.graph, body.graph_id, "simulated")

@@ -1,0 +1,102 @@
+"""Who watches what: a channel for every session that somebody watches."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from rondel.server.channel import Channel
+from rondel.server.feed import Feed
+from rondel.server.problems import Refusal
+from rondel.server.scribe import Scribe, Texts
+from rondel.sessions.engine import Engine
+from rondel.sessions.session import Session
+
+
+class Hub:
+    """Opens channels, closes them when nobody watches, and ends them all when it is time."""
+
+    def __init__(self, engine: Engine, most: int) -> None:
+        self._engine = engine
+        self._most = most
+        self._channels: dict[str, Channel] = {}
+        self._scribes: dict[str, Scribe] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self.feed = Feed(engine)
+        self.readers = 0
+        """Streams and sockets that are open."""
+        self.closing = False
+
+    def open(self) -> None:
+        """Begin, in the running event loop."""
+        self._loop = asyncio.get_running_loop()
+        self.feed.open()
+
+    @asynccontextmanager
+    async def reader(self) -> AsyncIterator[None]:
+        """Count somebody who reads a stream; refused when there are too many."""
+        self.demand_room()
+        self.readers += 1
+        try:
+            yield
+        finally:
+            self.readers -= 1
+
+    def demand_room(self) -> None:
+        """Refuse a stream where there are too many, or where all of them end."""
+        if self.closing:
+            raise Refusal(503, "closing", "the server is going away; try again in a moment")
+        if self.readers >= self._most:
+            raise Refusal(429, "too_many_streams", f"{self._most} streams are open; close one", 5.0)
+
+    @asynccontextmanager
+    async def channel(self, session: Session) -> AsyncIterator[Channel]:
+        """The channel of a session, for as long as somebody reads it."""
+        async with self.reader():
+            channel = self._channels.get(session.id)
+            if channel is None or channel.over:
+                channel = self._channels[session.id] = Channel(
+                    self._engine, session, self._texts(session)
+                )
+            channel.readers += 1
+            try:
+                yield channel
+            finally:
+                channel.readers -= 1
+                if channel.readers == 0:
+                    if self._channels.get(session.id) is channel:
+                        del self._channels[session.id]
+                    await channel.close()
+
+    def close(self) -> None:
+        """End every stream at once."""
+        self.closing = True
+        for channel in self._channels.values():
+            channel.wake()
+        self.feed.close()
+
+    # What the store tells
+
+    def driven(self, id: str) -> None:
+        """This process begins to drive a session: write down what is said in it."""
+        if self._loop is not None and id not in self._scribes:
+            self._loop.call_soon(self._attend, id)
+
+    def released(self, id: str) -> None:
+        """It does so no more."""
+        self._scribes.pop(id, None)
+
+    def changed(self, id: str, status: str | None) -> None:
+        """A session has news."""
+        self.feed.changed(id, status)
+
+    def _attend(self, id: str) -> None:
+        session = self._engine.get(id)
+        if session.drive is not None and id not in self._scribes:
+            scribe = self._scribes[id] = Scribe(session)
+            session.listen(scribe)
+
+    def _texts(self, session: Session) -> Texts:
+        scribe = self._scribes.get(session.id)
+        return Texts() if scribe is None else scribe.copy()

@@ -1,0 +1,140 @@
+"""Errors over HTTP: problem+json, with the sentences of the command line."""
+
+from __future__ import annotations
+
+import logging
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from rondel.errors import (
+    CallError,
+    Disconnected,
+    GraphChanged,
+    GraphError,
+    GraphExists,
+    JournalError,
+    JournalFull,
+    KeyReused,
+    RondelError,
+    SessionBusy,
+    SessionError,
+    UnknownGraph,
+    UnknownSession,
+)
+from rondel.sessions.findings import problem_faces
+
+MEDIA_TYPE = "application/problem+json"
+log = logging.getLogger("rondel.server")
+
+STATUSES: tuple[tuple[type[RondelError], int], ...] = (
+    (UnknownSession, 404),
+    (UnknownGraph, 404),
+    (GraphExists, 409),
+    (KeyReused, 409),
+    (GraphChanged, 412),
+    (GraphError, 422),
+    (CallError, 400),
+    (SessionBusy, 409),
+    (Disconnected, 503),
+    (SessionError, 409),
+    (JournalFull, 507),
+    (JournalError, 503),
+)
+"""The first that an error is one of says its status."""
+
+SOON = {409: None, 429: 1, 503: 2, 507: 60}
+"""Seconds after which asking again may help, by status."""
+
+
+class Refusal(Exception):
+    """A request that the server does not take, and why."""
+
+    def __init__(self, status: int, kind: str, detail: str, retry_after: float | None = None):
+        self.status = status
+        self.kind = kind
+        self.detail = detail
+        self.retry_after = retry_after
+        super().__init__(detail)
+
+
+def problem(
+    status: int,
+    kind: str,
+    detail: str,
+    errors: list[dict[str, Any]] | None = None,
+    retry_after: float | None = None,
+    headers: dict[str, str] | None = None,
+) -> Response:
+    """An error as every route answers it."""
+    body: dict[str, Any] = {
+        "type": f"urn:rondel:problem:{kind}",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": detail,
+    }
+    if errors is not None:
+        body["errors"] = errors
+    head = dict(headers or {})
+    wait = SOON.get(status) if retry_after is None else retry_after
+    if wait is not None:
+        head["Retry-After"] = str(max(1, round(wait)))
+    return Response(msgspec.json.encode(body), status, head, MEDIA_TYPE)
+
+
+def explain(error: RondelError) -> Response:
+    """What an error of Rondel's own is over HTTP."""
+    status = next((status for kind, status in STATUSES if isinstance(error, kind)), 500)
+    if isinstance(error, GraphError):
+        faces = problem_faces(error.problems)
+        return problem(status, "graph_error", str(error), faces)
+    return problem(status, _kind(error), str(error))
+
+
+def _kind(error: Exception) -> str:
+    name = type(error).__name__
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)[1:]
+
+
+def install(app: FastAPI) -> None:
+    """Answer every error of an app this way."""
+
+    async def own(_request: Request, error: Exception) -> Response:
+        assert isinstance(error, RondelError)  # noqa: S101
+        return explain(error)
+
+    async def refused(_request: Request, error: Exception) -> Response:
+        assert isinstance(error, Refusal)  # noqa: S101
+        return problem(error.status, error.kind, error.detail, retry_after=error.retry_after)
+
+    async def invalid(_request: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)  # noqa: S101
+        faces = [_complaint(each) for each in error.errors()]
+        detail = "; ".join(f"{face['path']}: {face['message']}" for face in faces)
+        return problem(422, "invalid_request", detail or "the request is not valid", faces)
+
+    async def http(_request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)  # noqa: S101
+        headers = dict(error.headers or {})
+        return problem(error.status_code, "http_error", str(error.detail), headers=headers)
+
+    async def unexpected(request: Request, error: Exception) -> Response:
+        log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+        return problem(500, "unexpected", "something unexpected happened; the server's log has it")
+
+    app.add_exception_handler(RondelError, own)
+    app.add_exception_handler(Refusal, refused)
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(HTTPException, http)
+    app.add_exception_handler(Exception, unexpected)
+
+
+def _complaint(error: dict[str, Any]) -> dict[str, Any]:
+    place = [str(part) for part in error.get("loc", ()) if part != "body"]
+    return {"path": ".".join(place) or "body", "message": str(error.get("msg", ""))}

@@ -1,0 +1,87 @@
+"""Running the server: a uvicorn that ends its streams at once when it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from types import FrameType
+
+import uvicorn
+from fastapi import FastAPI
+from sse_starlette.sse import AppStatus
+
+from rondel.errors import CallError
+from rondel.server.app import create_app
+from rondel.server.options import Options
+from rondel.server.site import Site
+from rondel.sessions.engine import Engine
+from rondel.sessions.news import telling
+from rondel.sessions.stores import Database, open_store
+
+AppStatus.enable_automatic_graceful_drain = False  # it would cut streams off; the hub ends them
+
+
+class Server(uvicorn.Server):
+    """Ends streams as soon as a signal comes: uvicorn itself would wait for them."""
+
+    def __init__(self, config: uvicorn.Config, site: Site) -> None:
+        super().__init__(config)
+        self._site = site
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen."""
+        self._loop = asyncio.get_running_loop()
+        await super().startup(sockets)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """A signal has come."""
+        super().handle_exit(sig, frame)
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._site.hub.close)
+
+
+def serve(db: Database, graphs_dir: str, options: Options) -> None:
+    """Serve until a signal comes."""
+    asyncio.run(_serve(db, graphs_dir, options))
+
+
+async def _serve(db: Database, graphs_dir: str, options: Options) -> None:
+    store, _ = telling(open_store(db, "normal"))
+    engine = Engine(store, allow_python=options.allow_python)
+    app = create_app(engine, graphs_dir, options)
+    server = server_of(app, options)
+    with _listening(options) as listening:
+        await server.serve([listening])
+
+
+def server_of(app: FastAPI, options: Options) -> Server:
+    """The server of an app."""
+    config = uvicorn.Config(
+        app,
+        host=options.host,
+        port=options.port,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=3,
+        ws_max_size=options.limits.body,
+        lifespan="on",
+    )
+    return Server(config, app.state.site)
+
+
+def _listening(options: Options) -> socket.socket:
+    family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+    found = socket.socket(family, socket.SOCK_STREAM)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind((options.host.strip("[]"), options.port))
+    except OSError as error:
+        found.close()
+        raise CallError(
+            f"{options.host}:{options.port} cannot be listened at: {error.strerror or error}; "
+            "choose another --port"
+        ) from error
+    found.listen(2048)
+    return found

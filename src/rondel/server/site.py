@@ -1,0 +1,83 @@
+"""What all routes share: the engine, the folder of graphs, who watches, and how it all behaves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
+
+from fastapi import Depends
+from starlette.requests import HTTPConnection
+
+from rondel.errors import UnknownSession
+from rondel.server.access import Caller
+from rondel.server.hub import Hub
+from rondel.server.options import Options
+from rondel.server.problems import Refusal
+from rondel.sessions.engine import Engine
+from rondel.sessions.graphs_folder import GraphsFolder
+from rondel.sessions.session import Session
+
+LONG = 2000
+"""Ticks of a session from which on it is read beside the event loop."""
+
+Value = TypeVar("Value")
+
+
+class Site:
+    """One server's parts."""
+
+    def __init__(self, engine: Engine, folder: GraphsFolder, options: Options) -> None:
+        self.engine = engine
+        self.folder = folder
+        self.options = options
+        self.hub = Hub(engine, options.limits.streams)
+        self.ready = False
+        self.asked: dict[str, tuple[int, list[dict[str, Any]]]] = {}
+        """The open questions of sessions, and after how many ticks."""
+
+    async def open(self) -> None:
+        """Take up what a process that is gone left, and begin."""
+        self.hub.open()
+        await self.engine.recover()
+        self.ready = True
+
+    async def close(self) -> None:
+        """End all streams, and hand everything over."""
+        self.hub.close()
+        await self.engine.close()
+
+    def session(self, id: str, caller: Caller) -> Session:
+        """A session that the caller may see."""
+        row = self.engine.store.session(id)
+        if row is None or not caller.sees(row):
+            raise UnknownSession(f"there is no session {id!r}")
+        return self.engine.get(id)
+
+    def demand_open(self) -> None:
+        """Refuse new work where the server is going away."""
+        if self.hub.closing:
+            raise Refusal(503, "closing", "the server is going away; try again in a moment")
+
+    def demand_room(self) -> None:
+        """Refuse a session where too many are under way."""
+        most = self.options.limits.sessions
+        if self.engine.under_way >= most:
+            raise Refusal(
+                429, "too_many_sessions", f"{most:,} sessions are under way; wait for some", 5.0
+            )
+
+    async def read(self, session: Session, read: Callable[[], Value]) -> Value:
+        """Read a session's past; a long one beside the event loop."""
+        if session.row.length < LONG:
+            return read()
+        return await asyncio.to_thread(read)
+
+
+def site_of(connection: HTTPConnection) -> Site:
+    """The site that a request came to."""
+    site: Site = connection.app.state.site
+    return site
+
+
+SiteDep = Annotated[Site, Depends(site_of)]

@@ -1,0 +1,28 @@
+"""Rondel for programs that do not wait by themselves."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+from rondel.errors import CallError
+from rondel.sessions.engine import Engine
+from rondel.sessions.graph import Graph
+from rondel.sessions.inputs import Inputs
+from rondel.sessions.records import Result
+
+
+def run(
+    graph: Graph | str | os.PathLike[str], inputs: Inputs = None, *, allow_python: bool = False
+) -> Result:
+    """Run a graph in memory and wait for its result: the blocking one-liner."""
+
+    async def main() -> Result:
+        async with Engine(db=None, allow_python=allow_python) as engine:
+            return await engine.run(graph, inputs)
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(main())
+    raise CallError("rondel.run blocks; inside async code write: await engine.run(graph, inputs)")

@@ -1,0 +1,97 @@
+"""Which sessions have news: told to one listener, whoever drives them in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, cast
+
+from rondel.engine import ticks
+from rondel.engine.said import Said
+from rondel.engine.ticks import AnyTick
+from rondel.journal.store import Durable, SessionRow, Store
+
+TOLD = frozenset({ticks.Suspended, ticks.Answered, ticks.Locked, ticks.Unlocked})
+"""Ticks that are news without a change of the status."""
+
+
+class Listener(Protocol):
+    """Who wants to know."""
+
+    def driven(self, id: str) -> None:
+        """This process begins to drive the session."""
+        ...
+
+    def released(self, id: str) -> None:
+        """It does so no more."""
+        ...
+
+    def changed(self, id: str, status: str | None) -> None:
+        """The session has a new status, or a question, an answer or a lock."""
+        ...
+
+
+class NewsStore:
+    """A store that tells what is written to it; all else is the store's it stands before."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.listener: Listener | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+    def create(self, row: SessionRow, owner: str | None = None, ttl: float = 0.0) -> Durable:
+        """Add a session; that it is there is news once it has a status."""
+        durable = self.store.create(row, owner, ttl)
+        self._changed(row.id, row.status)
+        return durable
+
+    def set_status(self, id: str, status: str, reason: str = "") -> Durable:
+        """Change the status."""
+        durable = self.store.set_status(id, status, reason)
+        self._changed(id, status)
+        return durable
+
+    def append(
+        self,
+        id: str,
+        tick: AnyTick,
+        status: str | None = None,
+        reason: str = "",
+        letter: int | None = None,
+    ) -> Durable:
+        """Add a tick."""
+        durable = self.store.append(id, tick, status, reason, letter)
+        if status is not None or type(tick) in TOLD:
+            self._changed(id, status)
+        return durable
+
+    def writer(self, id: str) -> Callable[[AnyTick | Said], Durable]:
+        """`append` for one session, which is driven here from now on."""
+        append = self.store.writer(id)
+        if self.listener is not None:
+            self.listener.driven(id)
+
+        def write(tick: AnyTick | Said) -> Durable:
+            durable = append(tick)
+            if type(tick) in TOLD:
+                self._changed(id, None)
+            return durable
+
+        return write
+
+    def release(self, id: str, owner: str) -> None:
+        """Give a lease back."""
+        self.store.release(id, owner)
+        if self.listener is not None:
+            self.listener.released(id)
+
+    def _changed(self, id: str, status: str | None) -> None:
+        if self.listener is not None:
+            self.listener.changed(id, status)
+
+
+def telling(store: Store) -> tuple[Store, NewsStore]:
+    """The store with its news, once as what engines take."""
+    news = NewsStore(store)
+    return cast(Store, news), news

@@ -1,0 +1,177 @@
+"""A session with all that somebody who looks at it wants to know at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import yaml
+
+from rondel.engine.core import Core
+from rondel.engine.frame import Frame
+from rondel.engine.loop_end import LoopEnd
+from rondel.graph.moments import to_microsecond
+from rondel.graph.spec import Budget
+from rondel.journal.store import SessionRow
+from rondel.sessions.drive import fold
+from rondel.sessions.event import message_face
+from rondel.sessions.events import loop_face
+from rondel.sessions.records import questions_of, result_of
+from rondel.sessions.session import Session
+from rondel.sessions.structure import structure_of
+
+if TYPE_CHECKING:
+    from rondel.sessions.engine import Engine
+
+LABELS = "labels"
+"""Where among a row's labels those are that a caller gave."""
+
+
+def row_overview(row: SessionRow, driver: str | None = None) -> dict[str, Any]:
+    """What is known of a session without reading its past."""
+    return {
+        "id": row.id,
+        "graph_id": row.graph_id,
+        "status": row.status,
+        "reason": row.reason,
+        "driven_by": driver,
+        "created_at": to_microsecond(row.created_at),
+        "updated_at": to_microsecond(row.updated_at),
+        "inputs": row.inputs,
+        "labels": row.labels.get(LABELS) or {},
+        "parent": row.parent,
+    }
+
+
+def overview_of(engine: Engine, session: Session) -> dict[str, Any]:
+    """All that there is to a session but its steps, rounds and events."""
+    row = session.row
+    core = core_of(engine, session)
+    result = msgspec.to_builtins(result_of(session.id, core))
+    del result["session_id"], result["loops"]
+    return {
+        **row_overview(row, engine.driver_of(row.id)),
+        **result,
+        "steps": core.step_count,
+        "loops": loops_of(core),
+        "limits": limits_of(core),
+        "breaker": _breaker(core),
+        "questions": open_questions(core),
+        "graph": _graph(engine, row),
+    }
+
+
+def core_of(engine: Engine, session: Session) -> Core:
+    """The session's state: as this process drives it, or folded from its journal."""
+    drive = session.drive
+    return drive.core if drive is not None else fold(engine.store, session.id, session.plan).core
+
+
+def open_questions(core: Core) -> list[dict[str, Any]]:
+    """The open questions with what the person asked is to look at, oldest first."""
+    found = []
+    for number, record in zip(core.questions, questions_of(core), strict=True):
+        face: dict[str, Any] = msgspec.to_builtins(record)
+        face["messages"] = [message_face(message) for message in _shown(core, number)]
+        found.append(face)
+    return found
+
+
+def _shown(core: Core, number: int) -> list[Any]:
+    if number > 0:
+        return list(core.steps[number].inputs)
+    frame = core.frames[-number]
+    emitted = frame.progress.last_emitted
+    return [m for way in frame.scope.limit_ways if way in emitted for m in emitted[way][3]]
+
+
+# Loops
+
+
+def loops_of(core: Core) -> list[dict[str, Any]]:
+    """Every loop that was entered: those under way as they stand, else how the last entry ended."""
+    open_heads: dict[str, dict[str, Any]] = {}
+    for frame in core.frames.values():
+        if frame.scope.head is not None:
+            face = _under_way(core, frame)
+            open_heads[face["loop"]] = face
+    ended = [_over(end) for end in core.loops if end.loop not in open_heads]
+    return [*ended, *open_heads.values()]
+
+
+def _under_way(core: Core, frame: Frame) -> dict[str, Any]:
+    progress = frame.progress
+    budget = frame.scope.contract.budget
+    running = core.active - progress.active_at_start
+    return {
+        "loop": core.plan.nodes[frame.scope.head or 0].id,
+        "address": frame.address,
+        "under_way": True,
+        "round": frame.round,
+        "max_rounds": progress.allowance,
+        "score": progress.last_value,
+        "target": frame.scope.target,
+        "best_round": progress.best_round,
+        "best_score": progress.best_value,
+        "budget": _meters(budget, progress.tokens, progress.usd, running, progress.grants),
+        "end": None,
+    }
+
+
+def _over(end: LoopEnd) -> dict[str, Any]:
+    return {
+        "loop": end.loop,
+        "address": end.address,
+        "under_way": False,
+        "round": end.rounds,
+        "max_rounds": None,
+        "score": getattr(end, "score", None),
+        "target": getattr(end, "target", None),
+        "best_round": end.best_round,
+        "best_score": None,
+        "budget": None,
+        "end": {**loop_face(end), "entries": end.entries},
+    }
+
+
+# Limits
+
+
+def limits_of(core: Core) -> dict[str, Any]:
+    """What the run may take, and what it has taken."""
+    limits = core.plan.spec.limits
+    meters = _meters(limits.budget, core.spent.tokens, core.spent.usd, core.active)
+    return {"steps": {"spent": core.step_count, "limit": limits.max_steps}, **meters}
+
+
+def _meters(
+    budget: Budget, tokens: int, usd: float, seconds: float, grants: int = 1
+) -> dict[str, Any]:
+    spent = {"tokens": tokens, "usd": usd, "wall_time": round(max(seconds, 0.0), 3)}
+    return {
+        name: {"spent": value, "limit": _times(getattr(budget, name), grants)}
+        for name, value in spent.items()
+    }
+
+
+def _times(limit: float | None, grants: int) -> float | None:
+    return None if limit is None else limit * grants
+
+
+def _breaker(core: Core) -> dict[str, Any]:
+    lock = core.lock
+    face = None
+    if lock is not None:
+        face = {
+            "reason": lock.reason,
+            "message": lock.message,
+            "figures": lock.figures,
+            "at": to_microsecond(lock.at),
+        }
+    return {"on": core.plan.spec.breaker is not None, "lock": face}
+
+
+def _graph(engine: Engine, row: SessionRow) -> dict[str, Any]:
+    outline = engine.outline_of(row)
+    text = yaml.safe_dump(row.document, sort_keys=False, allow_unicode=True, width=100)
+    return {"id": row.graph_id, "text": text, "document": row.document, **structure_of(outline)}
