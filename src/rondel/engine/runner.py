@@ -34,7 +34,7 @@ from rondel.engine.stepper import Append, Entry, Pause, Stepper
 class Runner(Shell):
     """Drives one session from tick to tick; whoever keeps the session says what that means."""
 
-    __slots__ = ("_driver", "_error", "_guard", "_host", "_under_way", "stepper")
+    __slots__ = ("_draining", "_driver", "_error", "_guard", "_host", "_under_way", "stepper")
 
     def __init__(
         self,
@@ -57,6 +57,7 @@ class Runner(Shell):
         self._driver: asyncio.Task[None] | None = None
         self._error: BaseException | None = None
         """What ended the driver, if it did not end by itself."""
+        self._draining = False
 
     # What the session's keeper does
 
@@ -109,6 +110,13 @@ class Runner(Shell):
         if self._error is not None:
             raise self._error
 
+    async def drain(self) -> None:
+        """Begin no further step, and wait for those under way; the rest is for the next process."""
+        self._draining = True
+        if self._driver is not None and not self._driver.done():
+            self._host.wake()
+            await asyncio.wait([self._driver])
+
     async def close(self) -> None:
         """Stop driving without a trace: what was under way is under way for the next process."""
         if self._driver is not None and not self._driver.done():
@@ -126,18 +134,19 @@ class Runner(Shell):
             if self._guard is not None and self._guard.due is not None:
                 await self._follow([self._guard.due])
             while True:
-                waiting = stepper.run(self)
+                waiting = None if self._draining else stepper.run(self)
                 while waiting is not None:  # a step that is the only one: awaited in place
                     try:
                         result = await waiting
                     except BaseException as error:
                         waiting = await self._break_off(error)
                     else:
-                        waiting = stepper.go_on(self, result)
+                        waiting = self._wanted(stepper.go_on(self, result))
                         result = None  # it may be large, and the next one may take its time
                         if waiting is None:
                             self._calm_down()
-                if not await self._attend(stepper.pause):
+                pause, stepper.pause = stepper.pause, None
+                if not await self._attend(pause) or (self._draining and not self._host.busy):
                     break
         except BaseException as error:
             self._give_up(error)
@@ -149,6 +158,15 @@ class Runner(Shell):
             stepper.beside = 0
             self._driver = None
             self._idle()
+
+    def _wanted(self, waiting: Awaitable[Any] | None) -> Awaitable[Any] | None:
+        """A step that is to begin, unless none is to begin any more."""
+        if not self._draining or waiting is None:
+            return waiting
+        close = getattr(waiting, "close", None)
+        if close is not None:
+            close()
+        return None
 
     def _give_up(self, error: BaseException) -> None:
         """Keep what ended the driver for those who keep the session, unless it was told to end."""

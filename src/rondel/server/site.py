@@ -45,6 +45,7 @@ class Site:
     async def close(self) -> None:
         """End all streams, and hand everything over."""
         self.hub.close()
+        await self.engine.drain(self.options.grace)
         await self.engine.close()
 
     def session(self, id: str, caller: Caller) -> Session:

@@ -84,6 +84,7 @@ async def _rest(site: Site, session: Session, seen: int) -> list[bytes]:
 
 
 async def _all(frames: list[bytes]) -> AsyncIterator[bytes]:
+    yield RETRY
     for start in range(0, len(frames), 256):
         yield b"".join(frames[start : start + 256])
 

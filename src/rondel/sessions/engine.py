@@ -268,6 +268,15 @@ class Engine:
         where = (id, log.inputs, address, step.node_id)
         return await asyncio.to_thread(memory.promote, *where, step.messages, confidence)
 
+    async def drain(self, grace: float) -> None:
+        """Begin no further step; those under way have so many seconds to end."""
+        drives = [session.drive for session in self._driven.values()]
+        ends = [asyncio.ensure_future(drive.drain()) for drive in drives if drive is not None]
+        if ends:
+            _, late = await asyncio.wait(ends, timeout=grace)
+            for end in late:
+                end.cancel()
+
     async def close(self) -> None:
         """Let go of every session; each goes on where it is when somebody resumes it."""
         self._closed = True

@@ -106,11 +106,21 @@ class Running:
         self, path: str, headers: dict[str, str] | None = None, **more: Any
     ) -> Iterator[dict[str, Any]]:
         """The events of a stream; each has its id under `_id`."""
+        with self.opened(path, headers, **more) as events:
+            yield from events
+
+    @contextmanager
+    def opened(
+        self, path: str, headers: dict[str, str] | None = None, **more: Any
+    ) -> Iterator[Iterator[dict[str, Any]]]:
+        """The events of a stream that is open already."""
         url = f"/api/v1{path}"
         with self.client.stream("GET", url, headers=headers or {}, **more) as reply:
             assert reply.status_code == 200, reply.read()
             assert reply.headers["content-type"].startswith("text/event-stream")
-            yield from parsed(reply.iter_lines())
+            lines = reply.iter_lines()
+            assert next(lines).startswith(("retry", "id", "data"))
+            yield parsed(lines)
 
     def until(self, id: str, *statuses: str) -> dict[str, Any]:
         """The session once it has one of these states."""
