@@ -57,6 +57,7 @@ def test_check_lists_nested_loops_with_their_bounds(call: Call) -> None:
             "tokens and cost are unbounded: Outline, Draft, Polish, Editor: simulated text has no "
             "fixed length"
         ],
+        "starts": [],
     }
 
 
@@ -64,7 +65,15 @@ def test_a_wrong_graph_has_the_same_fields(call: Call, graph_file: Write) -> Non
     ran = call("check", graph_file("graph: {id: g, nodes: [{id: a, type: agnet}]}"), "--json")
     assert ran.code == 2
     found = json.loads(ran.out)
-    assert found.keys() == {"valid", "errors", "warnings", "loops", "worst_case", "unbounded"}
+    assert found.keys() == {
+        "valid",
+        "errors",
+        "warnings",
+        "loops",
+        "worst_case",
+        "unbounded",
+        "starts",
+    }
     assert (found["valid"], found["loops"], found["worst_case"]) == (False, [], None)
     assert found["errors"][0].keys() == {"file", "line", "path", "message", "hint"}
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from rondel import Engine, Graph, Registry, builtin_registry
 from tests.e2e.command import Ran, rondel
@@ -160,7 +161,8 @@ def test_a_published_server_answers_a_graph_over_stdio_and_is_gone_afterwards(
 ) -> None:
     text = TIME.format(python=sys.executable, mark=tmp_path, allow="get_current_time, convert_time")
     db = tmp_path / "journal.db"
-    ran = rondel("run", str(graph_file(text)), "-i", "What time is it?", "--json", "--db", str(db))
+    options = "--allow-commands", "--json", "--db", str(db)
+    ran = rondel("run", str(graph_file(text)), "-i", "What time is it?", *options)
     assert ran.code == 0, ran.err
     assert ran.result["output"] == "It is afternoon in Kolkata."
     told = {execution["tool"]: execution for execution in executions(ran.lines)}
@@ -176,7 +178,9 @@ def test_a_tool_that_is_not_allowed_is_neither_offered_nor_run(
     call: Call, graph_file: Write, tmp_path: Path
 ) -> None:
     text = TIME.format(python=sys.executable, mark=tmp_path, allow="get_current_time")
-    ran = call("run", graph_file(text), "--json", "--db", tmp_path / "journal.db")
+    ran = call(
+        "run", "--allow-commands", graph_file(text), "--json", "--db", tmp_path / "journal.db"
+    )
     told = {execution["tool"]: execution for execution in executions(ran.lines)}
     assert told["convert_time"]["failed"] is True
     assert told["convert_time"]["output"] == (
@@ -197,7 +201,7 @@ def probe(tmp_path: Path) -> dict[str, Any]:
 
 
 async def run(text: str, registry: Registry | None = None) -> tuple[Any, list[dict[str, Any]]]:
-    async with Engine(db=None) as engine:
+    async with Engine(db=None, allow_commands=True) as engine:
         session = await engine.start(Graph.loads(text, registry=registry), "t")
         result = await session.settled()
         return result, [{"event": each.event, "data": each.data} async for each in session.events()]
@@ -222,7 +226,9 @@ def test_a_secret_of_the_environment_shows_nowhere(
     probe["mcp"]["env"]["API_TOKEN"] = "${RONDEL_TEST_TOKEN}"
     (tmp_path / ".env").write_text(f"RONDEL_TEST_TOKEN={SECRET}\n")
     answers = [calling(("leak", {})), calling(("die", {})), "done"]
-    ran = call("run", graph_file(graph_of([probe], *answers)), "--json", "--db", db)
+    ran = call(
+        "run", "--allow-commands", graph_file(graph_of([probe], *answers)), "--json", "--db", db
+    )
     leaked, died = executions(ran.lines)
     assert leaked["output"] == "*** in Europe/London"
     assert died["output"] == "the MCP server 'probe.py' ended: the key *** is wrong"
@@ -278,7 +284,7 @@ def test_a_stop_leaves_a_call_and_no_process(probe: dict[str, Any], tmp_path: Pa
     asleep = tmp_path / "asleep"
 
     async def stopped() -> str:
-        async with Engine(db=None) as engine:
+        async with Engine(db=None, allow_commands=True) as engine:
             text = graph_of([probe], calling(("sleep", {"path": str(asleep)})), "done")
             session = await engine.start(Graph.loads(text), "t")
             while not asleep.exists():  # noqa: ASYNC110
@@ -315,6 +321,107 @@ def test_two_servers_with_the_same_tool_are_told_apart_by_allow(probe: dict[str,
 def test_a_tool_that_the_server_does_not_have_cannot_be_allowed(probe: dict[str, Any]) -> None:
     result, _ = asyncio.run(run(graph_of([{**probe, "allow": ["pids"]}], "done")))
     assert "the MCP server 'probe.py' has no tool 'pids'; did you mean 'pid'?" in result.message
+
+
+# Leave to start programs
+
+GATED = """
+graph:
+  id: g
+  nodes:
+    - {{id: Human, type: human}}
+    - {{id: Inner, type: subgraph, config: {{graph: {{id: i, nodes: [{node}]}}}}}}
+  edges: [{{from: Human, to: Inner}}]
+"""
+INSIDE = {
+    "agent": lambda agent: {"type": "agent", "config": agent},
+    "vote": lambda agent: {"type": "vote", "config": {"agents": {"A": agent}}},
+    "debate": lambda agent: {
+        "type": "debate",
+        "config": {
+            "agents": {"A": {"provider": "simulated"}},
+            "agent_pairs": [["A", "A"]],
+            "exit_condition": "consensus",
+            "consensus": {"mode": "judge", "agent": agent},
+        },
+    },
+    "fact_check": lambda agent: {
+        "type": "fact_check",
+        "config": {
+            "agent": {name: agent[name] for name in agent if name != "tools"},
+            "tools": agent["tools"],
+        },
+    },
+}
+
+
+@pytest.mark.parametrize("kind", INSIDE)
+def test_a_program_is_started_only_where_that_is_allowed(
+    kind: str, call: Call, graph_file: Write, tmp_path: Path
+) -> None:
+    mark = tmp_path / "started"
+    command = [sys.executable, "-c", f"open({str(mark)!r}, 'w')", "--token", "open-sesame"]
+    agent = {"provider": "scripted", "answers": ["x"], "tools": [{"mcp": {"command": command}}]}
+    file = graph_file(GATED.format(node=json.dumps({"id": "Node", **INSIDE[kind](agent)})))
+    db = "--db", tmp_path / "s.db"
+    refused = call("run", file, "--no-input", *db)
+    assert refused.code == 2
+    assert refused.err.count("\n") == 1
+    assert "node 'Inner/Node' starts the program" in refused.err
+    assert "--allow-commands" in refused.err
+    assert call("run", file, "--no-input", "--provider", "simulated", *db).code == 4
+    waiting = call("run", file, "--no-input", "--allow-commands", "--json", *db)
+    assert waiting.code == 4
+    assert "--allow-commands" in waiting.err
+    id = waiting.result["session_id"]
+    for again in (call("answer", id, "x", *db), call("fork", id, "--at", "Human", *db)):
+        assert again.code == 2
+        assert "--allow-commands" in again.err
+    checked = call("check", file)
+    assert f"Inner/Node starts {sys.executable} -c" in checked.out
+    assert "a run needs --allow-commands" in checked.out
+    (start,) = json.loads(call("check", file, "--json").out)["starts"]
+    assert (start["node"], start["kind"]) == ("Inner/Node", "command")
+    told = checked.out + refused.err + waiting.err + start["command"]
+    assert "open-sesame" not in told
+    assert not mark.exists()
+    call("answer", id, "x", "--allow-commands", *db)
+    assert mark.exists()
+
+
+def test_code_in_a_graph_is_among_what_a_check_lists(call: Call, graph_file: Write) -> None:
+    text = "graph: {id: g, nodes: [{id: Code, type: python, config: {code: 'print(1)'}}]}"
+    assert (
+        "Code starts Python code; a run needs --allow-python" in call("check", graph_file(text)).out
+    )
+
+
+class Own(BaseModel):
+    """The config of a node type that nobody knows, with an agent in it."""
+
+    agent: dict[str, Any]
+
+
+def test_a_node_type_of_ones_own_cannot_start_a_program_either(tmp_path: Path) -> None:
+    mark = tmp_path / "started"
+    command = [sys.executable, "-c", f"open({str(mark)!r}, 'w')"]
+    registry = builtin_registry()
+
+    def build(config: Own, registry: Registry) -> Any:
+        valid = registry.config_model("node", "agent").model_validate(config.agent)
+        return registry.build("node", "agent", valid)
+
+    registry.node("own", Own, build)
+    agent = {"provider": "scripted", "answers": ["x"], "tools": [{"mcp": {"command": command}}]}
+    node = {"id": "N", "type": "own", "config": {"agent": agent}}
+    graph = Graph.loads(json.dumps({"graph": {"id": "g", "nodes": [node]}}), registry=registry)
+
+    async def main() -> Any:
+        async with Engine(db=None) as engine:
+            return await engine.run(graph, "x")
+
+    assert "may not be started here" in asyncio.run(main()).message
+    assert not mark.exists()
 
 
 # Servers with habits of their own
@@ -416,7 +523,7 @@ def test_what_a_server_prints_of_its_arguments_is_hidden(
     (tmp_path / ".env").write_text("WORD=plain-word\nHOOK=https://x.example/T01/hunter-two\n")
     command = [sys.executable, str(script), "--pass", "open-sesame", "${WORD}", "--hook=${HOOK}"]
     text = graph_of([{"mcp": {"command": command}}], "done")
-    ran = call("run", graph_file(text), "--db", tmp_path / "s.db")
+    ran = call("run", "--allow-commands", graph_file(text), "--db", tmp_path / "s.db")
     assert "cannot log in with --pass *** ***" in ran.err
     for word in ("open-sesame", "plain-word", "hunter-two"):
         assert word not in ran.out + ran.err

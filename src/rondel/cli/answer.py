@@ -12,6 +12,7 @@ from rondel.cli.database import find, open_existing, ways
 from rondel.cli.delivery import deliver, say
 from rondel.cli.foreground import Foreground, hand_over
 from rondel.cli.options import (
+    AllowCommands,
     AllowPython,
     AsEvents,
     By,
@@ -38,6 +39,7 @@ def answer(
     as_json: AsEvents = False,
     no_input: NoInput = False,
     allow_python: AllowPython = False,
+    allow_commands: AllowCommands = False,
     by: By = None,
     db: Db = None,
     debug: Debug = False,
@@ -47,14 +49,16 @@ def answer(
     If no other process drives the session it goes on here, with live progress, and the exit
     codes are those of rondel run.
     """
-    foreground = Foreground(db, as_json, no_input, debug, (), allow_python)
+    foreground = Foreground(db, as_json, no_input, debug, (), allow_python, allow_commands)
     return asyncio.run(_answer(session, Answer(asker(by), text, node), no_run, graph, foreground))
 
 
 async def _answer(
     id: str, control: Answer, no_run: bool, graph: str | None, foreground: Foreground
 ) -> int:
-    async with open_existing(foreground.db, foreground.allow_python) as engine:
+    async with open_existing(
+        foreground.db, foreground.allow_python, foreground.allow_commands
+    ) as engine:
         session = find(engine, id)
         how = ways(session, foreground.db)
         if no_run or engine.is_driven_elsewhere(session.id):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated
 
 import msgspec
@@ -14,8 +14,10 @@ from rondel.cli.certificates import print_certificate
 from rondel.cli.documents import open_graph
 from rondel.cli.failures import WRONG, complain
 from rondel.cli.options import Changes, Compat
+from rondel.cli.screen import visible
 from rondel.errors import GraphError, Problem
 from rondel.sessions.findings import Findings, findings_of, lints_in, unbounded_loops
+from rondel.sessions.permissions import Start, starts_of
 
 
 def check(
@@ -57,11 +59,20 @@ def check(
 
         draw(plan, certificate, graph)
     if as_json:
-        _print_json(findings_of(errors, warnings, certificate))
+        _print_json(findings_of(errors, warnings, certificate, starts_of(plan)))
     else:
         _complain(errors, warnings)
         print_certificate(file, plan, certificate, valid=not errors)
+        _print_starts(starts_of(plan))
     return WRONG if errors else 0
+
+
+def _print_starts(starts: Iterable[Start]) -> None:
+    """What a run would start on this machine, and what allows it."""
+    for start in starts:
+        what = visible(start.command) if start.kind == "command" else "Python code"
+        option = "--allow-commands" if start.kind == "command" else "--allow-python"
+        print(f"{visible(start.node)} starts {what}; a run needs {option}")
 
 
 def _tell_errors(errors: Sequence[Problem], *, as_json: bool) -> int:

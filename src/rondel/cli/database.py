@@ -13,7 +13,7 @@ from rondel.errors import CallError, UnknownSession
 from rondel.graph.names import Names
 from rondel.journal.store import SessionRow
 from rondel.sessions.engine import Engine
-from rondel.sessions.labels import RUNS_PYTHON
+from rondel.sessions.permissions import RUNS_COMMANDS, RUNS_PYTHON
 from rondel.sessions.session import Session
 from rondel.sessions.stores import Durability, default_path
 
@@ -30,13 +30,23 @@ COMPARED = 10_000
 
 
 def open_new(
-    db: str | None, durability: Durability = "normal", allow_python: bool = False
+    db: str | None,
+    durability: Durability = "normal",
+    allow_python: bool = False,
+    allow_commands: bool = False,
 ) -> Engine:
     """The engine of a database, which need not exist yet."""
-    return Engine(database_of(db), durability=durability, allow_python=allow_python)
+    return Engine(
+        database_of(db),
+        durability=durability,
+        allow_python=allow_python,
+        allow_commands=allow_commands,
+    )
 
 
-def open_existing(db: str | None, allow_python: bool = False) -> Engine:
+def open_existing(
+    db: str | None, allow_python: bool = False, allow_commands: bool = False
+) -> Engine:
     """The engine of a database that is there; the user's own is empty as long as it is not."""
     named = database_of(db)
     if named is None:
@@ -45,7 +55,7 @@ def open_existing(db: str | None, allow_python: bool = False) -> Engine:
         if db is not None:
             raise CallError(f"there is no database {db}")
         named = None
-    engine = Engine(named, allow_python=allow_python)
+    engine = Engine(named, allow_python=allow_python, allow_commands=allow_commands)
     if getattr(engine.store, "lacks_log", False):
         complain(f"the database {named or default_path()}: {MISSING_LOG}", "warning")
     return engine
@@ -93,6 +103,7 @@ class Ways:
     db: str | None
     is_python: bool = False
     runs_python: bool = False
+    runs_commands: bool = False
 
     def answer(self, node: str | None = None) -> str:
         """Answer its question."""
@@ -120,7 +131,8 @@ class Ways:
         return [*file, *self._leave()]
 
     def _leave(self) -> list[str]:
-        return ["--allow-python"] if self.runs_python else []
+        python = ["--allow-python"] if self.runs_python else []
+        return [*python, "--allow-commands"] if self.runs_commands else python
 
     def _command(self, verb: str, *rest: str) -> str:
         where = ["--db", self.db] if self.db is not None else []
@@ -131,7 +143,8 @@ def ways(session: Session, db: str | None) -> Ways:
     """How to go on with a session of that database."""
     where = None if os.environ.get("RONDEL_DB") == db else db
     labels = session.row.labels
-    return Ways(session.id, where, is_python(session), bool(labels.get(RUNS_PYTHON)))
+    runs = bool(labels.get(RUNS_PYTHON)), bool(labels.get(RUNS_COMMANDS))
+    return Ways(session.id, where, is_python(session), *runs)
 
 
 def is_python(session: Session) -> bool:

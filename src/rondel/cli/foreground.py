@@ -48,6 +48,7 @@ class Foreground:
     debug: bool = False
     answers: Sequence[str] = ()
     allow_python: bool = False
+    allow_commands: bool = False
 
     def answers_for(self, graph: Graph) -> Answers:
         """The answers given beforehand; raises if one is for a node that is not there."""

@@ -13,6 +13,7 @@ from rondel.cli.conversation import past_of
 from rondel.cli.database import find, open_existing, ways
 from rondel.cli.foreground import Foreground, hand_over
 from rondel.cli.options import (
+    AllowCommands,
     AllowPython,
     AsEvents,
     Db,
@@ -52,6 +53,7 @@ def fork(
     as_json: AsEvents = False,
     no_input: NoInput = False,
     allow_python: AllowPython = False,
+    allow_commands: AllowCommands = False,
     db: Db = None,
     debug: Debug = False,
 ) -> int:
@@ -60,7 +62,9 @@ def fork(
     The parent stays as it is. Exit codes as those of rondel run.
     """
     changed = parse_changes(changes or [])
-    foreground = Foreground(db, as_json, no_input, debug, answers or [], allow_python)
+    foreground = Foreground(
+        db, as_json, no_input, debug, answers or [], allow_python, allow_commands
+    )
     return asyncio.run(_fork(session, file, at, changed, no_run, foreground))
 
 
@@ -89,7 +93,9 @@ async def _fork(
     no_run: bool,
     foreground: Foreground,
 ) -> int:
-    async with open_existing(foreground.db, foreground.allow_python) as engine:
+    async with open_existing(
+        foreground.db, foreground.allow_python, foreground.allow_commands
+    ) as engine:
         parent = find(engine, id)
         where = "" if at is None else f" at {at}"
         hand_over(parent, file, f"rondel fork {parent.id} FILE.py{where.replace(' at', ' --at')}")

@@ -42,6 +42,10 @@ AllowPython = Annotated[
     bool,
     typer.Option("--allow-python", help="Let nodes of type `python` run the code in the graph."),
 ]
+AllowCommands = Annotated[
+    bool,
+    typer.Option("--allow-commands", help="Let tools of the graph start programs: MCP servers."),
+]
 Compat = Annotated[
     str | None,
     typer.Option(

@@ -11,6 +11,7 @@ from rondel.cli.conversation import past_of
 from rondel.cli.database import find, open_existing, ways
 from rondel.cli.foreground import Foreground, demand_free, hand_over
 from rondel.cli.options import (
+    AllowCommands,
     AllowPython,
     AsEvents,
     By,
@@ -35,6 +36,7 @@ def resume(
     as_json: AsEvents = False,
     no_input: NoInput = False,
     allow_python: AllowPython = False,
+    allow_commands: AllowCommands = False,
     by: By = None,
     db: Db = None,
     debug: Debug = False,
@@ -45,13 +47,17 @@ def resume(
     goes on for one, or with --free without further stops. Of a session that is over it prints
     what became of it. Exit codes as those of rondel run.
     """
-    foreground = Foreground(db, as_json, no_input, debug, answers or [], allow_python)
+    foreground = Foreground(
+        db, as_json, no_input, debug, answers or [], allow_python, allow_commands
+    )
     control = Resume(asker(by), free)
     return asyncio.run(_resume(session, file, control, foreground))
 
 
 async def _resume(id: str, file: str | None, control: Resume, foreground: Foreground) -> int:
-    async with open_existing(foreground.db, foreground.allow_python) as engine:
+    async with open_existing(
+        foreground.db, foreground.allow_python, foreground.allow_commands
+    ) as engine:
         session = find(engine, id)
         if session.is_over:
             return foreground.report(session)

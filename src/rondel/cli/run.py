@@ -14,7 +14,15 @@ from rondel.cli.database import open_new
 from rondel.cli.documents import open_graph
 from rondel.cli.failures import complain
 from rondel.cli.foreground import Foreground
-from rondel.cli.options import AllowPython, Changes, Compat, GivenAnswers, InputObject, NoInput
+from rondel.cli.options import (
+    AllowCommands,
+    AllowPython,
+    Changes,
+    Compat,
+    GivenAnswers,
+    InputObject,
+    NoInput,
+)
 from rondel.errors import CallError
 from rondel.graph.names import Names
 from rondel.graph.paths import Path
@@ -71,6 +79,7 @@ def run(
     ] = False,
     no_input: NoInput = False,
     allow_python: AllowPython = False,
+    allow_commands: AllowCommands = False,
     debug: Annotated[
         bool, typer.Option("--debug", help="Show tracebacks, and the edges that fire.")
     ] = False,
@@ -97,7 +106,9 @@ def run(
     opened = open_graph(file, of_graph, provider, compat)
     for warning in opened.warnings:
         complain(str(warning), "warning")
-    foreground = Foreground(db, as_json, no_input, debug, answers or [], allow_python)
+    foreground = Foreground(
+        db, as_json, no_input, debug, answers or [], allow_python, allow_commands
+    )
     foreground.answers_for(opened.graph)
     debugged = debug_loops or []
     return asyncio.run(_run(opened.graph, task, attach or [], foreground, kept, debugged))
@@ -113,7 +124,9 @@ async def _run(
 ) -> int:
     if files and "attachments" in task:
         raise CallError("-i attachments=... and --attach say the same; use one of them")
-    async with open_new(foreground.db, durability, foreground.allow_python) as engine:
+    async with open_new(
+        foreground.db, durability, foreground.allow_python, foreground.allow_commands
+    ) as engine:
         engine.bind(graph)  # what is wrong with it is told before a file is kept
         if files:
             task = {**task, "attachments": [await engine.attach(file) for file in files]}

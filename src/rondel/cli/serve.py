@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from rondel.cli.options import AllowPython, Db, Debug
+from rondel.cli.options import AllowCommands, AllowPython, Db, Debug
 from rondel.errors import CallError
 
 
@@ -19,6 +19,7 @@ def serve(
         str, typer.Option(metavar="DIR", help="The folder of stored graphs.")
     ] = "graphs",
     allow_python: AllowPython = False,
+    allow_commands: AllowCommands = False,
     opened: Annotated[bool, typer.Option("--open", help="Open the pages in a browser.")] = False,
     db: Db = None,
     debug: Debug = False,  # noqa: ARG001
@@ -35,7 +36,9 @@ def serve(
     from rondel.server.options import Options
     from rondel.server.run import serve as run
 
-    options = Options(host=host, port=port, allow_python=allow_python)
+    options = Options(
+        host=host, port=port, allow_python=allow_python, allow_commands=allow_commands
+    )
     where = f"http://{host}:{port}"
     print(f"rondel serves {where} with the graphs of {graphs}; Ctrl-C ends it", file=sys.stderr)
     if opened:

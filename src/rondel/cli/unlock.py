@@ -12,6 +12,7 @@ from rondel.cli.database import find, open_existing, ways
 from rondel.cli.delivery import deliver, say
 from rondel.cli.foreground import Foreground, hand_over
 from rondel.cli.options import (
+    AllowCommands,
     AllowPython,
     AsEvents,
     By,
@@ -43,6 +44,7 @@ def unlock(
     as_json: AsEvents = False,
     no_input: NoInput = False,
     allow_python: AllowPython = False,
+    allow_commands: AllowCommands = False,
     by: By = None,
     db: Db = None,
     debug: Debug = False,
@@ -54,7 +56,7 @@ def unlock(
     """
     if not because.strip() and not checked:
         raise CallError("to unlock, say why (--because TEXT) or confirm the checks (--checked)")
-    foreground = Foreground(db, as_json, no_input, debug, (), allow_python)
+    foreground = Foreground(db, as_json, no_input, debug, (), allow_python, allow_commands)
     control = Unlock(asker(by), because, [True] * CHECKS if checked else [])
     return asyncio.run(_unlock(session, control, no_run, graph, foreground))
 
@@ -62,7 +64,9 @@ def unlock(
 async def _unlock(
     id: str, control: Unlock, no_run: bool, graph: str | None, foreground: Foreground
 ) -> int:
-    async with open_existing(foreground.db, foreground.allow_python) as engine:
+    async with open_existing(
+        foreground.db, foreground.allow_python, foreground.allow_commands
+    ) as engine:
         session = find(engine, id)
         how = ways(session, foreground.db)
         _demand_locked(session)

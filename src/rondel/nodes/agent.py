@@ -28,7 +28,7 @@ from rondel.nodes.agent_promise import promise_of_agent
 from rondel.nodes.asking import MAX_TOOL_CALLS, Asker, InputMode
 from rondel.nodes.recollection import shown
 from rondel.nodes.structured import AnswerSchema, checked_schema
-from rondel.nodes.tools import Entry, Toolbox, entry_type
+from rondel.nodes.tools import Entry, ServerEntry, Toolbox, entry_type
 
 
 class RecallConfig(BaseModel):
@@ -94,6 +94,13 @@ class AgentConfig(ProviderConfig):
         return promise_of_agent(
             self.options, self.output_schema, self.max_tool_calls if self.tools else 0
         )
+
+    @property
+    def commands(self) -> list[str]:
+        """The programs that it starts; a simulated model calls no tools."""
+        servers = [each.mcp for each in self.tools if isinstance(each, ServerEntry)]
+        starts = self.provider != SIMULATED
+        return [server.shown for server in servers if starts and server.command]
 
     def with_provider(self, provider: str, **options: Any) -> Self:
         """The same agent on another provider; options that one does not know are left out."""

@@ -97,6 +97,13 @@ class DebateConfig(BaseModel):
         """Everyone who speaks, each once."""
         return list(dict.fromkeys(first for first, _ in self.agent_pairs))
 
+    @property
+    def commands(self) -> list[str]:
+        """The programs that its agents and its judge start."""
+        judge = self.consensus.agent
+        judges = [judge] if isinstance(judge, AgentConfig) else []
+        return [command for each in (*self.agents.values(), *judges) for command in each.commands]
+
     def promise(self) -> Promise:
         """Every turn of every round, and a judge who may be asked twice after each."""
         asked = [(self.agents[first].promise(), self.max_rounds) for first, _ in self.agent_pairs]

@@ -67,6 +67,11 @@ class FactCheckConfig(BaseModel):
             return self.agent
         return self.agent.model_copy(update={"tools": [*self.agent.tools, *self.tools]})
 
+    @property
+    def commands(self) -> list[str]:
+        """The programs that the check starts."""
+        return self.checker.commands
+
     def promise(self) -> Promise:
         """One check, mended once at most, and a way that goes by it."""
         checker = self.checker

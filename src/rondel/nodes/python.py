@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, ClassVar, Protocol
 
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -48,6 +48,8 @@ class PythonConfig(BaseModel):
     """The code, and what one run of it may take."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    runs_python: ClassVar[bool] = True
+    """A run needs leave for it."""
 
     code: str = Field(min_length=1)
     timeout: Duration = 30.0

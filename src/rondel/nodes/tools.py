@@ -32,7 +32,7 @@ from rondel.models.model import ToolCall, ToolResult, ToolSpec
 from rondel.tools.function import FunctionTool
 from rondel.tools.server import ServerConfig
 from rondel.tools.servers import connection_to
-from rondel.tools.tool import Tool, ToolFailed
+from rondel.tools.tool import COMMANDS, Tool, ToolFailed
 
 TIMEOUT = 60.0
 """Seconds that one call may take where nothing else is set."""
@@ -181,6 +181,7 @@ class Toolbox:
             if isinstance(each, FunctionEntry)
         ]
         self._servers = [each for each in entries if isinstance(each, ServerEntry)]
+        self._registry = registry
 
     async def open(self) -> Offer:
         """What can be called now; StepFailed where a server cannot be had."""
@@ -207,6 +208,8 @@ class Toolbox:
         return Offer(tools, frozenset(withheld))
 
     async def _specs(self, entry: ServerEntry) -> list[ToolSpec]:
+        if entry.mcp.command and not self._registry.service(COMMANDS):
+            raise StepFailed(f"the program {entry.mcp.shown!r} may not be started here")
         try:
             specs = await (await connection_to(entry.mcp)).tools()
         except ToolFailed as failure:

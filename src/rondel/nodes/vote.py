@@ -59,6 +59,11 @@ class VoteConfig(BaseModel):
     threshold: Annotated[float, Field(strict=True, ge=0.5, le=1)] = 0.5
     vote_type: VoteType = "yes_no"
 
+    @property
+    def commands(self) -> list[str]:
+        """The programs that its agents start."""
+        return [command for voter in self.agents.values() for command in voter.commands]
+
     def promise(self) -> Promise:
         """Every agent is asked, once more if its ballot cannot be read; one way or the other."""
         return Promise(

@@ -48,7 +48,7 @@ def serve(db: Database, graphs_dir: str, options: Options) -> None:
 
 async def _serve(db: Database, graphs_dir: str, options: Options) -> None:
     store, _ = telling(open_store(db, "normal"))
-    engine = Engine(store, allow_python=options.allow_python)
+    engine = Engine(store, allow_python=options.allow_python, allow_commands=options.allow_commands)
     app = create_app(engine, graphs_dir, options)
     server = server_of(app, options)
     with _listening(options) as listening:

@@ -13,12 +13,18 @@ from rondel.sessions.records import Result
 
 
 def run(
-    graph: Graph | str | os.PathLike[str], inputs: Inputs = None, *, allow_python: bool = False
+    graph: Graph | str | os.PathLike[str],
+    inputs: Inputs = None,
+    *,
+    allow_python: bool = False,
+    allow_commands: bool = False,
 ) -> Result:
     """Run a graph in memory and wait for its result: the blocking one-liner."""
 
     async def main() -> Result:
-        async with Engine(db=None, allow_python=allow_python) as engine:
+        async with Engine(
+            db=None, allow_python=allow_python, allow_commands=allow_commands
+        ) as engine:
             return await engine.run(graph, inputs)
 
     try:

@@ -23,14 +23,12 @@ from rondel.errors import (
     SessionBusy,
     UnknownSession,
 )
-from rondel.graph.plan import Plan
 from rondel.guards.circuit_breaker import circuit_breaker
 from rondel.guards.memory import MemoryGuard, promoted_nodes
 from rondel.journal.attachments import LARGEST, Attachments
 from rondel.journal.memory import MemoryStore
 from rondel.journal.store import MemoryEntry, Page, SessionRow, Store, finish
 from rondel.journal.working_memory import WorkingMemory, confidence_in
-from rondel.nodes.python import PYTHON
 from rondel.sessions.clocks import Clocks
 from rondel.sessions.controls import Answer, AnyControl, to_letter
 from rondel.sessions.drive import Drive, fold
@@ -39,8 +37,9 @@ from rondel.sessions.fork import Fork, plan_fork
 from rondel.sessions.graph import Graph, as_graph
 from rondel.sessions.ids import new_id
 from rondel.sessions.inputs import Inputs, as_inputs
-from rondel.sessions.labels import RUNS_PYTHON, debugging, labels_of
+from rondel.sessions.labels import debugging, labels_of
 from rondel.sessions.owner import is_gone, new_owner, process_of
+from rondel.sessions.permissions import Permissions
 from rondel.sessions.quarantine import Quarantine, surest
 from rondel.sessions.records import Result
 from rondel.sessions.rest import Glances
@@ -72,12 +71,13 @@ class Engine:
         registry: Registry | None = None,
         middleware: Sequence[Middleware] = (),
         allow_python: bool = False,
+        allow_commands: bool = False,
         max_attachment: int = LARGEST,
     ) -> None:
         self.store: Store = open_store(db, durability)
         self._in_memory = isinstance(self.store, MemoryStore)
         self.attachments = Attachments(self.store, max_attachment)
-        self._allow_python = allow_python
+        self._permissions = Permissions(allow_python, allow_commands)
         self._registry = registry
         self._middleware = tuple(middleware)
         self._owner = new_owner()
@@ -298,11 +298,11 @@ class Engine:
         plan = graph.plan()
         bound = self._bindings.get(graph)
         if bound is None or bound.binding.plan is not plan:
-            self._demand_allowed(plan)
+            self._permissions.demand(plan)
             memory = WorkingMemory(self.store, plan.spec.memory)
             guard = MemoryGuard(promoted_nodes(plan), memory)
             serving = (self._registry or graph.registry).serving(
-                memory=memory, attachments=self.attachments
+                memory=memory, attachments=self.attachments, **self._permissions.services
             )
             binding = graph.bind(serving, (guard, *self._middleware))
             bound = self._bindings[graph] = _Bound(binding, labels_of(graph))
@@ -416,7 +416,7 @@ class Engine:
 
     def _can_run(self, row: SessionRow) -> bool:
         """Whether all is here that the store does not keep."""
-        if row.labels.get(RUNS_PYTHON) and not self._allow_python:
+        if not self._permissions.cover(row.labels):
             return False
         if self._shelf.is_handed_over(row.id):
             return True
@@ -426,15 +426,6 @@ class Engine:
         names = row.labels.get("secrets", ())
         known = self._shelf.secrets_of(row.id)
         return [name for name in names if name not in known and name not in os.environ]
-
-    def _demand_allowed(self, plan: Plan) -> None:
-        """Code in a graph runs only where somebody has said that it may."""
-        for node in plan.nodes:
-            if node.spec.type == PYTHON and not self._allow_python:
-                raise CallError(
-                    f"node {node.id!r} runs Python code, which is off; if you trust the graph, "
-                    "allow it: --allow-python, or Engine(allow_python=True)"
-                )
 
     async def _begin(
         self, row: SessionRow, graph: Graph, binding: Binding, fork: Fork | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from rondel.certificate import DEFAULT, Certificate, lints_of
 from rondel.certificate.faces import LoopFace, WorstCase, faces_of, worst_case
 from rondel.errors import Problem
 from rondel.sessions.graph import Graph
+from rondel.sessions.permissions import Start
 
 
 class Findings(msgspec.Struct):
@@ -24,12 +25,15 @@ class Findings(msgspec.Struct):
     worst_case: WorstCase | None = None
     unbounded: list[str] = []
     """Why figures of the worst case are null."""
+    starts: list[Start] = []
+    """What a run would start on this machine, if it is allowed to."""
 
 
 def findings_of(
     errors: Sequence[Problem],
     warnings: Sequence[Problem] = (),
     certificate: Certificate | None = None,
+    starts: Iterable[Start] = (),
 ) -> Findings:
     """Problems and certificate as programs see them."""
     found = Findings(not errors, problem_faces(errors), problem_faces(warnings))
@@ -37,6 +41,7 @@ def findings_of(
         found.loops = faces_of(certificate)
         found.worst_case = worst_case(certificate.cost)
         found.unbounded = list(certificate.unbounded)
+    found.starts = list(starts)
     return found
 
 

@@ -9,11 +9,8 @@ from rondel.certificate.forest import forest_of
 from rondel.errors import CallError
 from rondel.graph.names import Names
 from rondel.graph.plan import Plan
-from rondel.nodes.python import PYTHON
 from rondel.sessions.graph import Graph
-
-RUNS_PYTHON = "runs_python"
-"""The label of sessions with code in their graph."""
+from rondel.sessions.permissions import needs_of
 
 DEBUG = "debug"
 """The label of sessions that pause after the rounds of some loops: the heads of these."""
@@ -21,11 +18,9 @@ DEBUG = "debug"
 
 def labels_of(graph: Graph) -> dict[str, Any]:
     """What it takes to go on with a session of the graph, as its row says it."""
-    labels: dict[str, Any] = {}
+    labels = needs_of(graph.plan())
     if graph.is_python:
         labels["python"] = True
-    if any(node.spec.type == PYTHON for node in graph.plan().nodes):
-        labels[RUNS_PYTHON] = True
     if names := graph.stored.names:
         labels["secrets"] = names
     return labels

@@ -90,6 +90,11 @@ class ServerConfig(BaseModel):
         return name
 
     @property
+    def shown(self) -> str:
+        """The command as everybody may read it; nothing for one that is only asked."""
+        return self.hidden_in_errors.of(shlex.join(self.words)) if self.command else ""
+
+    @property
     def environment(self) -> dict[str, str]:
         """What `env` gives."""
         return {name: value.get_secret_value() for name, value in self.env.items()}

@@ -6,6 +6,9 @@ from typing import Any, Protocol
 
 from rondel.models.model import ToolSpec
 
+COMMANDS = "leave to start programs"
+"""The service that says whether an engine lets tools start programs."""
+
 
 class ToolFailed(Exception):
     """A tool could not do what it was asked; the text is one line for the model and the log."""

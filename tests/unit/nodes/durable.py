@@ -65,4 +65,5 @@ def scripted(*answers: Any, **more: Any) -> dict[str, Any]:
 def run_node(type: str, config: dict[str, Any], text: str = "a task", **node: Any) -> Any:
     """The result of a graph of that one node."""
     nodes = [{"id": "Node", "type": type, "config": config, **node}]
-    return rondel.run(Graph.loads(json.dumps({"graph": {"id": "one", "nodes": nodes}})), text)
+    graph = Graph.loads(json.dumps({"graph": {"id": "one", "nodes": nodes}}))
+    return rondel.run(graph, text, allow_commands=True)

@@ -160,7 +160,9 @@ def running(
     async def main() -> None:
         chosen = options or Options(port=port)
         store, _ = telling(open_store(None if db is None else str(db), "normal"))
-        engine = made["engine"] = Engine(store, allow_python=chosen.allow_python)
+        engine = made["engine"] = Engine(
+            store, allow_python=chosen.allow_python, allow_commands=chosen.allow_commands
+        )
         server = made["server"] = server_of(create_app(engine, folder, chosen), chosen)
         began.set()
         await server.serve([listening])
