@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,6 +14,12 @@ from rondel.nodes.consensus import agrees
 from tests.counting import calls_of
 
 PHRASES = ("i agree", "达成共识")
+
+CORPUS: list[dict[str, Any]] = [
+    json.loads(line)
+    for line in Path(__file__).with_name("consensus.jsonl").read_text().splitlines()
+]
+"""What debaters say and what it is: a wish, a need, a condition, a question, a quotation, ..."""
 
 AGREEING = (
     "I agree",
@@ -137,6 +147,11 @@ def test_this_agrees(text: str) -> None:
 @pytest.mark.parametrize("text", NOT_AGREEING)
 def test_this_does_not_agree(text: str) -> None:
     assert not agrees(text, PHRASES)
+
+
+@pytest.mark.parametrize("said", CORPUS, ids=lambda said: said["text"])
+def test_in_doubt_a_debate_goes_on(said: dict[str, Any]) -> None:
+    assert agrees(said["text"], PHRASES) is said["agrees"], said["kind"]
 
 
 def test_a_phrase_may_be_negative_itself() -> None:
