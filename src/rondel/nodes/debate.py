@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -21,9 +21,9 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit, Verdict
 from rondel.engine.registry import Registry
-from rondel.graph.json_in_text import objects_in
 from rondel.graph.names import Names
 from rondel.graph.promises import Promise
+from rondel.graph.reasons import CONDITION_MET, MAX_ROUNDS, STAGNATED
 from rondel.models.model import Answer
 from rondel.nodes import agent
 from rondel.nodes.agent import AgentConfig
@@ -32,10 +32,25 @@ from rondel.nodes.asking import Asker
 from rondel.nodes.consensus import agrees
 from rondel.nodes.debate_prompts import Prompts
 from rondel.nodes.panel import AgentName, Hearing, topic_of
+from rondel.nodes.verdicts import (
+    Lead,
+    Statement,
+    is_shared,
+    is_stable,
+    lead_in,
+    said_in,
+    verdict_in,
+)
 
+CONSENSUS_REACHED = "consensus_reached"
 JUDGE = "judge"
 PHRASES = ["i agree", "达成共识"]
-OPTION_OF = {"phrases": "keyword", "agent": JUDGE, "rounds": "stable"}
+OPTION_OF = {
+    "phrases": "keyword",
+    "agent": JUDGE,
+    "rounds": "stable",
+    "confidence": "adaptive",
+}
 """Which mode each option of a consensus belongs to."""
 
 JUDGEMENT_SCHEMA: dict[str, Any] = {
@@ -45,21 +60,19 @@ JUDGEMENT_SCHEMA: dict[str, Any] = {
     "additionalProperties": False,
 }
 
-Statement = dict[str, Any]
-"""One turn as it is journalled and told: round, agent, content, and a verdict if one is sought."""
-
 
 class ConsensusConfig(BaseModel):
-    """How consensus is told: by a phrase, by a judge, or by verdicts that do not change."""
+    """How consensus is told: by a phrase, a judge, or verdicts that do not or will not change."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
-    mode: Literal["keyword", "judge", "stable"] = "keyword"
+    mode: Literal["keyword", "judge", "stable", "adaptive"] = "keyword"
     phrases: Annotated[list[Annotated[str, Field(pattern=r"\w")]], Field(min_length=1)] = PHRASES
     agent: str | AgentConfig | None = Field(
         None, description="The judge: an agent's config, or the name of one of the agents."
     )
     rounds: Annotated[int, Field(strict=True, ge=2)] = 2
+    confidence: Annotated[float, Field(strict=True, gt=0.5, lt=1)] = 0.9
 
     @model_validator(mode="after")
     def _options_fit_the_mode(self) -> Self:
@@ -112,6 +125,8 @@ class DebateConfig(BaseModel):
             config = self.agents[judge] if isinstance(judge, str) else judge
             asked.append((config.promise(), 2 * self.max_rounds))
         keys = frozenset({"debate_history", "total_rounds", "exit_reason", "consensus"})
+        if self.consensus.mode == "adaptive":
+            keys |= {"verdict", "confidence", "calls_saved"}
         return Promise(routes=False, emits=True, keys=keys, passes=False, calls=calls_of(asked))
 
     @model_validator(mode="after")
@@ -142,6 +157,15 @@ def _unknown(path: tuple[str | int, ...], name: str, names: Names) -> InitErrorD
     return InitErrorDetails(type=error, loc=path, input=name)
 
 
+@dataclass(frozen=True, slots=True)
+class End:
+    """Why a debate ended, whether that was its goal (None: it had none), and what led then."""
+
+    reason: str
+    goal_met: bool | None
+    lead: Lead | None = None
+
+
 class DebateProcessor:
     """Lets each pair speak in each round; every turn is journalled, so none is asked for twice.
 
@@ -158,20 +182,21 @@ class DebateProcessor:
         hearing = Hearing(ctx, self._agents, dict(ctx.state or {}))
         prompts = Prompts.on(topic_of(ctx), self._config.max_rounds)
         said: list[Statement] = []
-        consensus = False
+        end = End(MAX_ROUNDS, False if self._mode else None)
         for current in range(1, self._config.max_rounds + 1):
             await self._hear_all(hearing, prompts, current, said)
-            consensus = await self._agreed(hearing, prompts, current, said)
-            if consensus:
+            reached = await self._end_after(hearing, prompts, current, said)
+            if reached is not None:
+                end = reached
                 break
-        return self._outcome(said, consensus, hearing.calls)
+        return self._outcome(said, end, hearing.calls)
 
     async def _hear_all(
         self, hearing: Hearing, prompts: Prompts, round: int, said: list[Statement]
     ) -> None:
         """One full round."""
         phrases = self._config.consensus.phrases if self._mode == "keyword" else ()
-        with_verdict = self._mode == "stable"
+        with_verdict = self._mode in ("stable", "adaptive")
         for turn, (speaker, opponent) in enumerate(self._config.agent_pairs, 1):
 
             def kept(answer: Answer, speaker: str = speaker) -> Statement:
@@ -189,19 +214,35 @@ class DebateProcessor:
             )
             said.append(statement)
 
-    async def _agreed(
+    async def _end_after(
         self, hearing: Hearing, prompts: Prompts, round: int, said: Sequence[Statement]
-    ) -> bool:
-        consensus = self._config.consensus
+    ) -> End | None:
+        """Why the debate ends with this round; None if it goes on."""
+        consensus, agreed = self._config.consensus, False
         match self._mode:
             case "keyword":
-                return len(said) >= 2 and agrees(said[-1]["content"], consensus.phrases)
-            case "stable":
-                return is_stable(said, self._config.speakers, round, consensus.rounds)
+                agreed = len(said) >= 2 and agrees(said[-1]["content"], consensus.phrases)
             case "judge":
-                return await self._judged(hearing, prompts, round, said)
-            case _:
-                return False
+                agreed = await self._judged(hearing, prompts, round, said)
+            case "stable":
+                return self._settled(round, said)
+            case "adaptive":
+                return self._led(round, said)
+        return End(CONSENSUS_REACHED, True) if agreed else None
+
+    def _settled(self, round: int, said: Sequence[Statement]) -> End | None:
+        speakers = self._config.speakers
+        if not is_stable(said, speakers, round, self._config.consensus.rounds):
+            return None
+        if is_shared(said, speakers, round):
+            return End(CONSENSUS_REACHED, True)
+        return End(STAGNATED, False)
+
+    def _led(self, round: int, said: Sequence[Statement]) -> End | None:
+        lead = lead_in(said, self._config.speakers, round)
+        if lead is None or lead.confidence < self._config.consensus.confidence:
+            return None
+        return End(CONSENSUS_REACHED if lead.shared else CONDITION_MET, True, lead)
 
     async def _judged(
         self, hearing: Hearing, prompts: Prompts, round: int, said: Sequence[Statement]
@@ -226,61 +267,33 @@ class DebateProcessor:
         )
         return False
 
-    def _outcome(self, said: Sequence[Statement], consensus: bool, calls: dict[str, int]) -> Emit:
+    def _outcome(self, said: Sequence[Statement], end: End, calls: dict[str, int]) -> Emit:
         rounds = said[-1]["round"]
-        reason = "consensus_reached" if consensus else "max_rounds_reached"
         history = [{key: each[key] for key in ("agent", "content", "round")} for each in said]
         data = {
             "debate_history": history,
             "total_rounds": rounds,
-            "exit_reason": reason,
-            "consensus": consensus,
+            "exit_reason": end.reason,
+            "consensus": end.reason == CONSENSUS_REACHED,
         }
-        return Emit(
-            (Message(said[-1]["content"], data),),
-            calls,
-            Verdict(reason, consensus if self._mode else None, own=True),
-            {"exit_reason": reason, "current_round": rounds},
-        )
-
-
-def verdict_in(answer: Answer) -> Any:
-    """The structured verdict of an answer: in its data, or in JSON inside its text; or None."""
-    found = (each["verdict"] for each in _objects(answer) if each.get("verdict") is not None)
-    return next(found, None)
+        report = {"exit_reason": end.reason, "current_round": rounds}
+        if end.lead is not None:
+            saved = (self._config.max_rounds - rounds) * len(self._config.agent_pairs)
+            data |= {"verdict": end.lead.verdict, "confidence": end.lead.confidence}
+            data["calls_saved"] = report["calls_saved"] = saved
+        verdict = Verdict(end.reason, end.goal_met, own=True)
+        return Emit((Message(said[-1]["content"], data),), calls, verdict, report)
 
 
 def judgement_in(answer: Answer) -> dict[str, Any] | None:
     """Whether there is consensus, and why, as a judge's answer says; None if it does not."""
-    for each in _objects(answer):
+    for each in said_in(answer):
         consensus = each.get("consensus")
         if isinstance(consensus, str):
             consensus = {"true": True, "false": False}.get(consensus.strip().lower())
         if isinstance(consensus, bool):
             return {"consensus": consensus, "reasoning": str(each.get("reasoning") or "")}
     return None
-
-
-def _objects(answer: Answer) -> list[dict[str, Any]]:
-    """What an answer says in structure: its data first, then the JSON in its text from the end."""
-    return [answer.data, *reversed(objects_in(answer.content))]
-
-
-def is_stable(said: Sequence[Statement], speakers: Sequence[str], round: int, rounds: int) -> bool:
-    """Whether each speaker's last verdict of a round was the same in that many rounds up to now."""
-    latest = {(each["round"], each["agent"]): each.get("verdict") for each in said}
-    for speaker in speakers:
-        verdicts = [latest.get((at, speaker)) for at in range(round - rounds + 1, round + 1)]
-        if None in verdicts or len(set(map(_canonical, verdicts))) > 1:
-            return False
-    return True
-
-
-def _canonical(verdict: Any) -> str:
-    """A verdict to compare; in text, case and white space do not matter."""
-    if isinstance(verdict, str):
-        return "text " + " ".join(verdict.casefold().split())
-    return json.dumps(verdict, sort_keys=True)
 
 
 def _build(config: DebateConfig, registry: Registry) -> DebateProcessor:

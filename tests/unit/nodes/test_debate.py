@@ -14,7 +14,9 @@ from rondel import Engine, Graph
 from rondel.engine.protocols import Emit, Verdict
 from rondel.errors import ModelError
 from rondel.models.model import Answer
-from rondel.nodes.debate import is_stable, judgement_in, verdict_in
+from rondel.nodes.debate import judgement_in
+from rondel.nodes.posterior import passes, stays_ahead
+from rondel.nodes.verdicts import is_stable, verdict_in
 from tests.unit.nodes.durable import DurableContext, durable, run_node, scripted, with_echo
 from tests.unit.nodes.running import built, emitted, problems, step
 
@@ -231,9 +233,9 @@ def verdict(text: str) -> dict[str, Any]:
     return {"content": "so", "data": {"verdict": text}}
 
 
-def test_verdicts_that_do_not_change_are_consensus() -> None:
+def test_the_same_verdict_of_all_that_does_not_change_is_consensus() -> None:
     a = scripted(verdict("yes"), verdict("no"), verdict("No "), verdict("maybe"))
-    b = scripted('I stay. {"verdict": "yes"}')
+    b = scripted('I stay. {"verdict": "no"}')
     ctx = durable("t")
     out = outcome(
         ctx,
@@ -243,7 +245,71 @@ def test_verdicts_that_do_not_change_are_consensus() -> None:
     )
     assert out.messages[0].data["total_rounds"] == 3
     assert out.messages[0].data["debate_history"][0] == {"agent": "A", "content": "so", "round": 1}
+    assert out.verdict == Verdict("consensus_reached", True, own=True)
     assert ctx.parts["round 3 turn 1"]["verdict"] == "No "
+
+
+def test_different_verdicts_that_do_not_change_are_a_standstill_and_not_the_goal() -> None:
+    agents = config(scripted(verdict("yes")), scripted(verdict("no")), max_rounds=5)
+    stable = {"exit_condition": "consensus", "consensus": {"mode": "stable", "rounds": 3}}
+    out = outcome(durable("t"), **agents, **stable)
+    assert out.verdict == Verdict("stagnated", False, own=True)
+    data = out.messages[0].data
+    assert (data["total_rounds"], data["consensus"], data["exit_reason"]) == (3, False, "stagnated")
+    assert run_node("debate", {**agents, **stable}).status == "bounded"
+
+
+# A lead that will last
+
+ADAPTIVE = {"exit_condition": "consensus", "consensus": {"mode": "adaptive"}}
+
+
+def test_a_lead_that_will_probably_last_ends_it_and_says_what_was_saved() -> None:
+    agents = config(scripted(verdict("yes")), scripted(verdict("Yes ")), max_rounds=6)
+    out = outcome(durable("t"), **agents, **ADAPTIVE)
+    assert out.verdict == Verdict("consensus_reached", True, own=True)
+    data = out.messages[0].data
+    assert (data["total_rounds"], data["calls_saved"], data["verdict"]) == (2, 8, "Yes ")
+    assert data["confidence"] == stays_ahead(4, 0) == 31 / 32
+    assert out.report == {"exit_reason": "consensus_reached", "current_round": 2, "calls_saved": 8}
+
+
+def test_a_majority_is_a_lead_and_no_consensus() -> None:
+    speakers = {
+        name: scripted(verdict("no" if name == "E" else "yes"))
+        for name in ("A", "B", "C", "D", "E")
+    }
+    pairs = [["A", "B"], ["B", "A"], ["C", "A"], ["D", "A"], ["E", "A"]]
+    out = outcome(durable("t"), agents=speakers, agent_pairs=pairs, max_rounds=5, **ADAPTIVE)
+    assert out.verdict == Verdict("condition_met", True, own=True)
+    data = out.messages[0].data
+    assert (data["verdict"], data["consensus"], data["total_rounds"]) == ("yes", False, 2)
+
+
+@pytest.mark.parametrize("other", [verdict("no"), "no verdict at all"])
+def test_without_a_lead_it_goes_on_to_its_last_round(other: Any) -> None:
+    agents = config(scripted(verdict("yes")), scripted(other), max_rounds=4)
+    out = outcome(durable("t"), **agents, **ADAPTIVE)
+    assert out.verdict == Verdict("max_rounds_reached", False, own=True)
+    assert "calls_saved" not in out.messages[0].data
+
+
+@given(ahead=st.integers(0, 30), behind=st.integers(0, 30))
+def test_the_posterior_is_that_of_a_beta_above_one_half(ahead: int, behind: int) -> None:
+    assert stays_ahead(ahead, behind) + stays_ahead(behind, ahead) == pytest.approx(1)
+    assert stays_ahead(ahead + 1, behind) > stays_ahead(ahead, behind)
+    assert stays_ahead(ahead, 0) == pytest.approx(1 - 0.5 ** (ahead + 1))
+
+
+@given(yes=st.integers(0, 9), no=st.integers(0, 9), left=st.integers(0, 9))
+def test_guesses_of_how_the_rest_will_vote_add_up(yes: int, no: int, left: int) -> None:
+    assert passes(yes, no, left, lambda *_: True) == pytest.approx(1)
+    exactly = [
+        passes(yes, no, left, lambda more, _, k=k: more == yes + k)  # type: ignore[misc]
+        for k in range(left + 1)
+    ]
+    expected = sum(k * each for k, each in enumerate(exactly))
+    assert expected == pytest.approx(left * (yes + 1) / (yes + no + 2))
 
 
 def test_a_missing_verdict_is_never_stable() -> None:
