@@ -1,11 +1,10 @@
-"""The node type `vote`: agents are asked side by side, and the ballots decide."""
+"""The node type `vote`: agents are asked side by side or in turn, and the ballots decide."""
 
 from __future__ import annotations
 
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
@@ -22,13 +21,11 @@ from rondel.nodes.agent import AgentConfig
 from rondel.nodes.agent_promise import calls_of
 from rondel.nodes.asking import Asker
 from rondel.nodes.panel import AgentName, Hearing, topic_of
+from rondel.nodes.tally import Tally
 from rondel.nodes.vote_prompts import Ballot, Prompts, VoteType
 
 YES_FROM = 6
 """The lowest score that stands for yes where a ballot has a score and no decision."""
-
-SLACK = 1e-9
-"""What a ratio may fall short of the threshold: 2 of 3 reach a threshold of 0.6666666667."""
 
 _SUFFIX = re.compile(r"( again| malformed| failed \d+)+$")
 """What the journal adds to a ballot's name."""
@@ -58,6 +55,15 @@ class VoteConfig(BaseModel):
     )
     threshold: Annotated[float, Field(strict=True, ge=0.5, le=1)] = 0.5
     vote_type: VoteType = "yes_no"
+    quorum: Annotated[float, Field(strict=True, ge=0, le=1)] = Field(
+        0.5, description="The share of the agents that must not abstain."
+    )
+    ask: Literal["together", "in_turn"] = Field(
+        "together", description="in_turn: one by one, until the outcome cannot change."
+    )
+    confidence: Annotated[float, Field(strict=True, gt=0.5, lt=1)] | None = Field(
+        None, description="With ask: in_turn, how probable an outcome must be to ask nobody else."
+    )
 
     @property
     def commands(self) -> list[str]:
@@ -69,12 +75,22 @@ class VoteConfig(BaseModel):
         return Promise(
             alternatives=ways,
             emits=True,
-            keys=frozenset({"passed", "approved", "votes", "summary", "ratio"}),
+            keys=frozenset({"passed", "approved", "votes", "summary", "ratio", *self._more_keys}),
             passes=False,
             free_text=False,
             authored=False,
             calls=calls_of((voter.promise(), 2) for voter in self.agents.values()),
         )
+
+    @property
+    def _more_keys(self) -> tuple[str, ...]:
+        return ("calls_saved",) if self.ask == "in_turn" else ()
+
+    @model_validator(mode="after")
+    def _is_confident_in_turn(self) -> Self:
+        if self.confidence is not None and self.ask != "in_turn":
+            raise ValueError("'confidence' belongs to ask: in_turn; drop it, or ask in turn")
+        return self
 
     @model_validator(mode="after")
     def _ballots_can_be_told_apart(self) -> Self:
@@ -99,32 +115,8 @@ def ways(edges: Sequence[Exit]) -> tuple[Sequence[Exit], Sequence[Exit]]:
     return onward, back or others[:1]
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """The ballots, counted."""
-
-    ballots: Sequence[Ballot]
-    threshold: float
-
-    def count(self, decision: str) -> int:
-        """How many decided so."""
-        return sum(ballot["decision"] == decision for ballot in self.ballots)
-
-    @property
-    def ratio(self) -> float | None:
-        """The share of yes among those who did not abstain; None if everybody did."""
-        yes, no = self.count("yes"), self.count("no")
-        return yes / (yes + no) if yes + no else None
-
-    @property
-    def passed(self) -> bool:
-        """Whether the share of yes reaches the threshold; without a vote cast it does not."""
-        ratio = self.ratio
-        return ratio is not None and ratio + SLACK >= self.threshold
-
-
 class VoteProcessor:
-    """Asks all agents at once, counts, and says which way to go.
+    """Asks the agents, counts, and says which way to go.
 
     The node's state is how often each agent was called in the session.
     """
@@ -135,10 +127,17 @@ class VoteProcessor:
 
     async def process(self, ctx: Context) -> Emit:
         prompts = Prompts.on(topic_of(ctx), self._config.vote_type)
-        state = dict(ctx.state or {})
-        hearings = {
-            name: Hearing(ctx, self._agents, {name: state.get(name, 0)}) for name in self._agents
-        }
+        calls = dict.fromkeys(self._agents, 0) | dict(ctx.state or {})
+        if self._config.ask == "in_turn":
+            ballots = await self._in_turn(Hearing(ctx, self._agents, calls), prompts)
+        else:
+            ballots = await self._together(ctx, prompts, calls)
+        return self._outcome(self._tally(ballots), prompts, calls)
+
+    async def _together(
+        self, ctx: Context, prompts: Prompts, calls: dict[str, int]
+    ) -> list[Ballot]:
+        hearings = {name: Hearing(ctx, self._agents, {name: calls[name]}) for name in self._agents}
         # All are heard to the end even if one fails: what they said is journalled and paid for,
         # and is not asked for again when the step is.
         ballots = await asyncio.gather(
@@ -148,9 +147,21 @@ class VoteProcessor:
         errors = [each for each in ballots if isinstance(each, BaseException)]
         if errors:  # what ends the step for good goes before what may be tried again
             raise next((each for each in errors if not isinstance(each, Exception)), errors[0])
-        state |= {name: hearing.calls[name] for name, hearing in hearings.items()}
-        tally = Tally([each for each in ballots if isinstance(each, dict)], self._config.threshold)
-        return self._outcome(tally, prompts, state)
+        calls |= {name: hearing.calls[name] for name, hearing in hearings.items()}
+        return [each for each in ballots if isinstance(each, dict)]
+
+    async def _in_turn(self, hearing: Hearing, prompts: Prompts) -> list[Ballot]:
+        """The ballots that it takes until the outcome is known, or probable enough."""
+        ballots: list[Ballot] = []
+        for name in self._agents:
+            ballots.append(await self._ballot(hearing, name, prompts))
+            if self._tally(ballots).foreseen is not None:
+                break
+        return ballots
+
+    def _tally(self, ballots: Sequence[Ballot]) -> Tally:
+        config = self._config
+        return Tally(ballots, config.threshold, config.quorum, len(self._agents), config.confidence)
 
     def route(self, output: Emit, edges: Sequence[Exit]) -> Sequence[Exit]:
         onward, back = ways(edges)
@@ -174,9 +185,8 @@ class VoteProcessor:
         return {**_ballot(name, "abstain", None, ""), "malformed": True}
 
     def _outcome(self, tally: Tally, prompts: Prompts, state: dict[str, int]) -> Emit:
-        passed, ratio = tally.passed, tally.ratio
-        counts = {decision: tally.count(decision) for decision in ("yes", "no", "abstain")}
-        summary = prompts.summary(tally.ballots, counts, ratio, tally.threshold, passed=passed)
+        passed, ratio = bool(tally.foreseen), tally.ratio
+        summary = prompts.summary(tally, passed=passed)
         data = {
             "passed": passed,
             "approved": passed,
@@ -184,7 +194,10 @@ class VoteProcessor:
             "summary": summary,
             "ratio": ratio,
         }
-        return Emit((Message(summary, data),), state, report={"passed": passed, "ratio": ratio})
+        report = {"passed": passed, "ratio": ratio}
+        if self._config.ask == "in_turn":
+            data["calls_saved"] = report["calls_saved"] = tally.left
+        return Emit((Message(summary, data),), state, report=report)
 
 
 def ballot_in(answer: Answer, name: str, vote_type: VoteType) -> Ballot | None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from rondel.models.prose import CHINESE, language_of
+
+if TYPE_CHECKING:
+    from rondel.nodes.tally import Tally
 
 VoteType = Literal["yes_no", "score_1_10"]
 Ballot = dict[str, Any]
@@ -24,6 +26,8 @@ class Wording:
     passed: str
     rejected: str
     nobody: str
+    no_quorum: str
+    left: str
     counts: str
     share: str
     line: str
@@ -52,6 +56,8 @@ ENGLISH_WORDING = Wording(
     passed="Passed",
     rejected="Not passed",
     nobody="Not passed: everybody abstained",
+    no_quorum="Not passed: too many abstained, a quorum of {quorum:.0%} is needed",
+    left=", {left} not asked",
     counts="{yes} yes, {no} no, {abstain} abstained",
     share="{ratio:.0%} of the votes cast, {threshold:g} needed",
     line="- {agent}: {decision}{scored}",
@@ -75,6 +81,8 @@ CHINESE_WORDING = Wording(
     passed="通过",
     rejected="未通过",
     nobody="未通过：全部弃权",
+    no_quorum="未通过：弃权过多，至少需 {quorum:.0%} 的成员投票",
+    left="，{left} 名未被询问",
     counts="赞成 {yes}，反对 {no}，弃权 {abstain}",
     share="赞成占有效票的 {ratio:.0%}，需达到 {threshold:g}",
     line="- {agent}：{decision}{scored}",
@@ -104,24 +112,21 @@ class Prompts:
         parts = (self.topic, words.ask.format(name=name), form)
         return "\n\n".join(part for part in parts if part)
 
-    def summary(
-        self,
-        ballots: Sequence[Ballot],
-        counts: Mapping[str, int],
-        ratio: float | None,
-        threshold: float,
-        *,
-        passed: bool,
-    ) -> str:
+    def summary(self, tally: Tally, *, passed: bool) -> str:
         """The outcome, the figures, and a line for each ballot."""
-        words = self.words
+        words, ratio = self.words, tally.ratio
+        counts = {decision: tally.count(decision) for decision in ("yes", "no", "abstain")}
         figures = words.counts.format(**counts)
+        if tally.left:
+            figures += words.left.format(left=tally.left)
         if ratio is None:
             head = f"{words.nobody}; {figures}"
+        elif not tally.has_quorum:
+            head = f"{words.no_quorum.format(quorum=tally.quorum)}; {figures}"
         else:
-            share = words.share.format(ratio=ratio, threshold=threshold)
+            share = words.share.format(ratio=ratio, threshold=tally.threshold)
             head = f"{words.passed if passed else words.rejected}: {figures}; {share}"
-        return "\n".join([head, *map(self._line, ballots)])
+        return "\n".join([head, *map(self._line, tally.ballots)])
 
     def _line(self, ballot: Ballot) -> str:
         words = self.words

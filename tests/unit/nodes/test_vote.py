@@ -18,7 +18,8 @@ from rondel.engine.message import Message
 from rondel.engine.protocols import Emit, Usage
 from rondel.errors import ModelError
 from rondel.models.model import Answer, ProviderConfig, Request
-from rondel.nodes.vote import Tally, ballot_in
+from rondel.nodes.tally import Tally
+from rondel.nodes.vote import ballot_in
 from tests.unit.nodes.durable import DurableContext, durable, run_node, scripted, with_echo
 from tests.unit.nodes.running import built, problems, registry_with, step
 
@@ -57,7 +58,8 @@ def test_it_passes_if_enough_of_those_who_do_not_abstain_say_yes(
 ) -> None:
     data = data_of(*decisions, threshold=percent / 100)
     yes, no = decisions.count("yes"), decisions.count("no")
-    assert data["passed"] is (yes + no > 0 and 100 * yes >= percent * (yes + no))
+    quorate = yes + no > 0 and 2 * (yes + no) >= len(decisions)
+    assert data["passed"] is (quorate and 100 * yes >= percent * (yes + no))
     assert data["approved"] is data["passed"]
     assert data["ratio"] == (yes / (yes + no) if yes + no else None)
     assert [vote["decision"] for vote in data["votes"]] == decisions
@@ -69,9 +71,9 @@ def test_a_threshold_computed_as_the_ratio_is_reached(voters: int, yes: int) -> 
     yes = min(yes, voters)
     share = yes / voters
     ballots = [{"decision": "yes"}] * yes + [{"decision": "no"}] * (voters - yes)
-    assert Tally(ballots, share).passed
-    assert Tally(ballots, round(share, 10)).passed
-    assert not Tally(ballots, share + 0.001).passed
+    assert Tally(ballots, share).foreseen is True
+    assert Tally(ballots, round(share, 10)).foreseen is True
+    assert Tally(ballots, share + 0.001).foreseen is False
 
 
 @pytest.mark.parametrize(
@@ -83,7 +85,8 @@ def test_a_threshold_computed_as_the_ratio_is_reached(voters: int, yes: int) -> 
         ("yes " * 6 + "no " * 4, 0.7, False),
         ("yes no", 0.5, True),
         ("yes no no", 0.5, False),
-        ("yes abstain abstain", 1, True),
+        ("yes abstain", 1, True),
+        ("yes abstain abstain", 1, False),
         ("yes yes no", 1, False),
     ],
 )
@@ -118,6 +121,82 @@ def test_a_chinese_topic_is_voted_on_and_summed_up_in_chinese() -> None:
     assert isinstance(result, Emit)
     assert "请独立判断" in echo.requests[0].messages[0].text
     assert result.messages[0].text.startswith("未通过：全部弃权")
+
+
+@pytest.mark.parametrize(
+    ("decisions", "quorum", "passed"),
+    [
+        ("yes abstain abstain", 0, True),
+        ("yes abstain abstain", 0.3333, True),
+        ("yes abstain abstain", 0.34, False),
+        ("yes yes abstain", 1, False),
+        ("yes yes yes", 1, True),
+        ("abstain", 0, False),
+    ],
+)
+def test_a_quorum_must_not_abstain(decisions: str, quorum: float, passed: bool) -> None:
+    data = data_of(*decisions.split(), quorum=quorum)
+    assert data["passed"] is passed
+    assert ("a quorum of" in data["summary"]) is (not passed and "yes" in decisions)
+
+
+# In turn
+
+
+def asked_in_turn(*decisions: str, **config: Any) -> tuple[int, bool]:
+    """How many were asked, and what came of it."""
+    data = data_of(*decisions, ask="in_turn", **config)
+    assert data["calls_saved"] == len(decisions) - len(data["votes"])
+    return len(data["votes"]), data["passed"]
+
+
+def test_in_turn_nobody_is_asked_who_cannot_change_the_outcome() -> None:
+    assert asked_in_turn("yes", "yes", "yes", "no", "no") == (3, True)
+    assert asked_in_turn("yes", "no", "yes", "no", "yes") == (5, True)
+    assert asked_in_turn("yes", "yes", "yes", "no", "no", threshold=0.7) == (5, False)
+    assert asked_in_turn("no", "no", "no", "yes", "yes") == (3, False)
+    assert asked_in_turn("no", "yes", "yes", "yes", threshold=1) == (1, False)
+    assert asked_in_turn(*["abstain"] * 4, "yes", "yes") == (4, False)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    decisions=st.lists(DECISIONS, min_size=1, max_size=7),
+    percent=st.integers(50, 100),
+    quorum=st.sampled_from([0.0, 0.5, 1.0]),
+)
+def test_in_turn_comes_to_the_same_as_together(
+    decisions: list[str], percent: int, quorum: float
+) -> None:
+    config = {"threshold": percent / 100, "quorum": quorum}
+    asked, passed = asked_in_turn(*decisions, **config)
+    assert passed is data_of(*decisions, **config)["passed"]
+    assert 1 <= asked <= len(decisions)
+
+
+def test_with_confidence_fewer_are_asked() -> None:
+    assert asked_in_turn(*["yes"] * 9) == (5, True)
+    assert asked_in_turn(*["yes"] * 9, confidence=0.85) == (2, True)
+    assert asked_in_turn(*["no"] * 9, confidence=0.85) == (2, False)
+    assert asked_in_turn(*["yes"] * 9, confidence=0.99) == (4, True)
+    assert asked_in_turn(*["abstain"] * 9, confidence=0.6) == (5, False)
+
+
+def test_in_turn_each_is_asked_after_the_other_and_a_crash_asks_nobody_twice() -> None:
+    agents = voters("yes", "no", "yes", "no", "no")
+    first = durable("t")
+    out = outcome(first, agents=agents, ask="in_turn")
+    assert list(first.parts) == [f"ballot V{number}" for number in range(1, 6)]
+    again = durable("t")
+    again.parts.update(dict(list(first.parts.items())[:3]))
+    assert outcome(again, agents=agents, ask="in_turn") == out
+    assert len(again.charged) == 2
+
+
+def test_those_who_were_not_asked_are_in_the_summary_and_the_report() -> None:
+    out = outcome(durable("t"), agents=voters("no", "no", "yes"), ask="in_turn")
+    assert out.messages[0].text.startswith("Not passed: 0 yes, 2 no, 0 abstained, 1 not asked; 0%")
+    assert out.report == {"passed": False, "ratio": 0.0, "calls_saved": 1}
 
 
 # Ballots

@@ -1,0 +1,71 @@
+"""Ballots, counted: what has been decided, and what those who are left can still change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rondel.nodes.posterior import passes
+from rondel.nodes.vote_prompts import Ballot
+
+SLACK = 1e-9
+"""What a ratio may fall short of the threshold: 2 of 3 reach a threshold of 0.6666666667."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """The ballots cast so far, of `voters` in all; without that, of those who cast them."""
+
+    ballots: Sequence[Ballot]
+    threshold: float
+    quorum: float = 0.0
+    voters: int | None = None
+    confidence: float | None = None
+
+    def count(self, decision: str) -> int:
+        """How many decided so."""
+        return sum(ballot["decision"] == decision for ballot in self.ballots)
+
+    @property
+    def left(self) -> int:
+        """How many have not been asked."""
+        return 0 if self.voters is None else self.voters - len(self.ballots)
+
+    @property
+    def ratio(self) -> float | None:
+        """The share of yes among those who did not abstain; None if everybody did."""
+        yes, no = self.count("yes"), self.count("no")
+        return yes / (yes + no) if yes + no else None
+
+    @property
+    def has_quorum(self) -> bool:
+        """Whether enough did not abstain."""
+        return self._is_quorate(self.count("yes") + self.count("no") + self.left)
+
+    @property
+    def foreseen(self) -> bool | None:
+        """Whether it passes, as soon as that is known or probable enough; None before."""
+        yes, no, left = self.count("yes"), self.count("no"), self.left
+        ends = {
+            self._passes(yes + more, no + against)
+            for more in range(left + 1)
+            for against in range(left + 1 - more)
+        }
+        if len(ends) == 1:
+            return ends.pop()
+        if self.confidence is None or yes + no == 0:
+            return None
+        probably = passes(yes, no, left, self._passes)
+        if max(probably, 1 - probably) < self.confidence:
+            return None
+        return probably > 0.5
+
+    def _passes(self, yes: int, no: int) -> bool:
+        """Whether so many of each pass; without a vote cast they do not."""
+        if not yes + no or not self._is_quorate(yes + no):
+            return False
+        return yes / (yes + no) + SLACK >= self.threshold
+
+    def _is_quorate(self, cast: int) -> bool:
+        everybody = len(self.ballots) if self.voters is None else self.voters
+        return cast + SLACK >= self.quorum * everybody
