@@ -12,7 +12,7 @@ def stays_ahead(ahead: int, behind: int) -> float:
     A Beta(ahead + 1, behind + 1) above one half: the same as tosses of a coin.
     """
     tosses = ahead + behind + 1
-    return sum(comb(tosses, heads) for heads in range(ahead + 1)) / 2**tosses
+    return sum(comb(tosses, heads) for heads in range(ahead + 1)) / (1 << tosses)
 
 
 def passes(yes: int, no: int, left: int, enough: Callable[[int, int], bool]) -> float:

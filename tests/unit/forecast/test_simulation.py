@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+import rondel
 from rondel import Graph
 from rondel.cli.simulate import open_simulated
 from rondel.errors import CallError
@@ -80,6 +81,14 @@ def test_an_edge_that_no_run_takes_is_named_with_an_input_that_takes_it() -> Non
     assert ways == {"Rare": {"task": "a task mayday"}, "Never": None}
     many = runs(SORT, count=50)
     assert [missed.edge.spec.target for missed in many.missed] == ["Never"]
+
+
+def test_the_breaker_locks_simulated_runs_as_it_locks_runs() -> None:
+    guarded = REFINE.replace("start: Writer", "start: Writer\n  breaker: {estimated_tokens: 20}")
+    assert {run.status for run in runs(guarded, 5).runs} == {"suspended_locked"}
+    assert rondel.run(opened(guarded), "x").status == "suspended_locked"
+    off = REFINE.replace("start: Writer", "start: Writer\n  breaker: off")
+    assert "suspended_locked" not in {run.status for run in runs(off, 5).runs}
 
 
 def test_people_are_simulated_too() -> None:
