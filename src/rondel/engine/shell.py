@@ -90,7 +90,10 @@ class Shell(ABC):
             await self.keep_part(ctx.step, name, value, journalled, event)
         finally:
             _part.reset(token)
-            if spent:
+            around = _part.get()
+            if spent and around is not None:
+                around += spent
+            elif spent:
                 ctx.usage = [*(ctx.usage or ()), *spent]
         return value
 

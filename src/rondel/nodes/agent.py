@@ -21,10 +21,10 @@ from rondel.errors import CallError
 from rondel.graph.names import Names
 from rondel.graph.promises import Promise
 from rondel.graph.recall import ALL, Recall
-from rondel.models.model import ProviderConfig, Request
+from rondel.models.model import Model, ProviderConfig, Request
 from rondel.models.prices import SIMULATED
 from rondel.models.real import REAL_PROVIDERS
-from rondel.nodes.agent_promise import promise_of_agent
+from rondel.nodes.agent_promise import any_of, promise_of_agent
 from rondel.nodes.asking import MAX_TOOL_CALLS, Asker, InputMode
 from rondel.nodes.recollection import shown
 from rondel.nodes.structured import AnswerSchema, checked_schema
@@ -42,18 +42,63 @@ class RecallConfig(BaseModel):
     )
 
 
-class AgentConfig(ProviderConfig):
-    """Which model answers, in what role; beside these fields stand the provider's own options.
-
-    It is used through `config_for(registry)`, which knows the providers.
-    """
+class ModelConfig(ProviderConfig):
+    """A model of some provider; beside these fields stand the provider's own options."""
 
     model_config = ConfigDict(
         extra="allow", frozen=True, json_schema_extra={"additionalProperties": False}
     )
     registry: ClassVar[Registry]
 
+    provider: str = Field(description="Who answers.")
+
+    @property
+    def options(self) -> ProviderConfig:
+        """What the provider is built from: the fields it shares with this config, and its own."""
+        model: type[ProviderConfig] = (
+            self.registry.config_model("provider", self.provider) or ProviderConfig
+        )
+        ours = AgentConfig.model_fields.keys() - ProviderConfig.model_fields.keys()
+        given = {name: getattr(self, name) for name in self.model_fields_set - ours}
+        context = {"registry": self.registry, **self.context}
+        config: ProviderConfig = model.model_validate(given, context=context)
+        return config
+
+    def built(self, registry: Registry) -> Model:
+        """The model, ready to be asked."""
+        if self.provider not in registry.names("provider"):
+            available = " and ".join(registry.names("provider"))
+            raise CallError(
+                f"the provider {self.provider!r} is not part of this version, which has "
+                f"{available}; run with --provider simulated, or set another provider in the graph"
+            )
+        model: Model = registry.build("provider", self.provider, self.options)
+        return model
+
+    @field_validator("provider")
+    @classmethod
+    def _provider_is_known(cls, provider: str) -> str:
+        known = Names((*cls.registry.names("provider"), *REAL_PROVIDERS))
+        if provider not in known:
+            raise ValueError(f"there is no provider {provider!r}; {known.hint(provider)}")
+        return provider
+
+    @model_validator(mode="after")
+    def _options_are_right(self) -> Self:
+        _ = self.options
+        return self
+
+
+class AgentConfig(ModelConfig):
+    """Which model answers, in what role; beside these fields stand the provider's own options.
+
+    It is used through `config_for(registry)`, which knows the providers.
+    """
+
     provider: str = "simulated"
+    fallback: list[ModelConfig] = Field(
+        [], description="Models that are asked, in this order, when the first cannot answer."
+    )
     role: str = ""
     input_mode: InputMode = "messages"
     output_schema: dict[str, Any] | None = Field(
@@ -79,21 +124,11 @@ class AgentConfig(ProviderConfig):
         own = self.recall.own
         return Recall(self.recall.task, ALL if own == "all" else own)
 
-    @property
-    def options(self) -> ProviderConfig:
-        """What the provider is built from: the fields it shares with the agent, and its own."""
-        model = self._provider_model()
-        ours = AgentConfig.model_fields.keys() - ProviderConfig.model_fields.keys()
-        given = {name: getattr(self, name) for name in self.model_fields_set - ours}
-        context = {"registry": self.registry, **self.context}
-        config: ProviderConfig = model.model_validate(given, context=context)
-        return config
-
     def promise(self) -> Promise:
         """One answer, in so many calls at most."""
-        return promise_of_agent(
-            self.options, self.output_schema, self.max_tool_calls if self.tools else 0
-        )
+        tool_calls = self.max_tool_calls if self.tools else 0
+        models = (self.options, *(each.options for each in self.fallback))
+        return any_of([promise_of_agent(each, self.output_schema, tool_calls) for each in models])
 
     @property
     def commands(self) -> list[str]:
@@ -103,34 +138,17 @@ class AgentConfig(ProviderConfig):
         return [server.shown for server in servers if starts and server.command]
 
     def with_provider(self, provider: str, **options: Any) -> Self:
-        """The same agent on another provider; options that one does not know are left out."""
+        """The same agent on that provider alone; options that it does not know are left out."""
         model = self.registry.config_model("provider", provider) or ProviderConfig
-        known = AgentConfig.model_fields.keys() | model.model_fields.keys()
+        known = (AgentConfig.model_fields.keys() | model.model_fields.keys()) - {"fallback"}
         given = {name: getattr(self, name) for name in self.model_fields_set & known}
         changed = {**given, "provider": provider, **options}
         return type(self).model_validate(changed, context=self.context)
-
-    def _provider_model(self) -> type[ProviderConfig]:
-        model: type[ProviderConfig] | None = self.registry.config_model("provider", self.provider)
-        return model or ProviderConfig
-
-    @field_validator("provider")
-    @classmethod
-    def _provider_is_known(cls, provider: str) -> str:
-        known = Names((*cls.registry.names("provider"), *REAL_PROVIDERS))
-        if provider not in known:
-            raise ValueError(f"there is no provider {provider!r}; {known.hint(provider)}")
-        return provider
 
     @field_validator("output_schema")
     @classmethod
     def _is_a_schema(cls, schema: dict[str, Any] | None) -> dict[str, Any] | None:
         return None if schema is None else checked_schema(schema)
-
-    @model_validator(mode="after")
-    def _options_are_right(self) -> Self:
-        _ = self.options
-        return self
 
 
 class MemberConfig(AgentConfig):
@@ -172,21 +190,17 @@ class AgentProcessor:
 
 def asker_of(config: AgentConfig, registry: Registry) -> Asker:
     """The model that a config sets, ready to be asked."""
-    if config.provider not in registry.names("provider"):
-        available = " and ".join(registry.names("provider"))
-        raise CallError(
-            f"the provider {config.provider!r} is not part of this version, which has {available}; "
-            "run with --provider simulated, or set another provider in the graph"
-        )
     uses_tools = config.tools and config.provider != SIMULATED
     return Asker(
-        model=registry.build("provider", config.provider, config.options),
+        model=config.built(registry),
         role=config.role,
         input_mode=config.input_mode,
         schema=None if config.output_schema is None else AnswerSchema(config.output_schema),
         toolbox=Toolbox(config.tools, registry) if uses_tools else None,
         max_tool_calls=config.max_tool_calls,
         accept_incomplete=config.accept_incomplete,
+        name=config.name,
+        fallback=tuple((each.name, each.built(registry)) for each in config.fallback),
     )
 
 
@@ -197,10 +211,16 @@ def config_for(registry: Registry, base: type[AgentConfig] = AgentConfig) -> typ
     one that is registered later.
     """
     entries: Any = list[entry_type(registry)]  # type: ignore[misc]
+    other = create_model(
+        "ModelConfig", __base__=ModelConfig, __module__=__name__, **_declared(registry)
+    )
+    other.registry = registry
+    others: Any = list[other]
     bound = create_model(
         "AgentConfig",
         __base__=base,
         __module__=__name__,
+        fallback=(others, AgentConfig.model_fields["fallback"]),
         tools=(entries, AgentConfig.model_fields["tools"]),
         **_declared(registry),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -32,6 +32,19 @@ def promise_of_agent(
         calls = replace(promise.calls, most=promise.calls.most * (1 + more))
         promise = replace(promise, calls=calls)
     return promise if schema is None else replace(promise, keys=_keys(promise, schema), says=None)
+
+
+def any_of(promises: Sequence[Promise]) -> Promise:
+    """What an agent keeps to whose answer may come from any of several models, asked in turn."""
+    first, *others = promises
+    if not others:
+        return first
+    keys: frozenset[str] | None = frozenset()
+    for promise in promises:
+        keys = None if keys is None or promise.keys is None else keys | promise.keys
+    free = any(promise.free_text for promise in promises)
+    calls = calls_of((promise, 1) for promise in promises)
+    return replace(first, keys=keys, says=None, free_text=free, calls=calls)
 
 
 def _keys(promise: Promise, schema: Mapping[str, Any]) -> frozenset[str] | None:

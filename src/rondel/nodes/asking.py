@@ -11,8 +11,8 @@ from typing import Literal
 import msgspec
 
 from rondel.engine.message import Message, Part
-from rondel.engine.protocols import Context
-from rondel.errors import StepTimeout
+from rondel.engine.protocols import Context, Usage
+from rondel.errors import ModelError, StepTimeout
 from rondel.graph.surrogates import Joiner, whole, wholly
 from rondel.models.metering import checked
 from rondel.models.model import Answer, Model, Request, most_of
@@ -21,6 +21,10 @@ from rondel.nodes.conversation import Conversation, Heard
 from rondel.nodes.recollection import remembered
 from rondel.nodes.structured import AnswerSchema
 from rondel.nodes.tools import Toolbox
+
+Charge = Callable[[Usage], None]
+FALLBACK = "model_fallback"
+"""The kind of error that tells that a model could not answer, and the next one is asked."""
 
 InputMode = Literal["messages", "prompt"]
 MAX_TOOL_CALLS = 10
@@ -41,6 +45,9 @@ class Asker:
     toolbox: Toolbox | None = None
     max_tool_calls: int = MAX_TOOL_CALLS
     accept_incomplete: bool = False
+    name: str = ""
+    fallback: tuple[tuple[str, Model], ...] = ()
+    """Further models by their names, asked in this order when those before cannot answer."""
 
     async def ask(self, ctx: Context, request: Request, agent: str) -> Answer:
         """The model's answer, told in the role, paid for, and streamed as that of `agent`."""
@@ -67,9 +74,55 @@ class Asker:
         return talk
 
     async def _answer(self, ctx: Context, request: Request, stream: Stream) -> Heard:
+        """One answer that is whole, of the first model that gives one."""
+        asker, first = self, request
+        for place, (name, model) in enumerate(self.fallback, 1):
+            heard = await asker._tried(ctx, request, stream, place)
+            if heard is not None:
+                return heard
+            stream.start_over()
+            key = f"{first.idempotency_key}:model {place + 1}"
+            request = replace(first, idempotency_key=key)
+            asker = replace(self, model=model, name=name)
+        return await asker._whole(ctx, request, stream)
+
+    async def _tried(
+        self, ctx: Context, request: Request, stream: Stream, place: int
+    ) -> Heard | None:
+        """The model's answer; None if it has none, which is journalled with what it took.
+
+        So a model that has failed is not paid for again when the step runs again after a crash.
+        """
+
+        async def tried() -> dict[str, str]:
+            charged: list[Usage] = []
+
+            def charge(usage: Usage) -> None:
+                charged.append(usage)
+                ctx.charge(usage)
+
+            try:
+                heard = await self._whole(ctx, request, stream, charge)
+            except ModelError as error:
+                if not charged:
+                    ctx.charge(Usage(self.name, estimated=True, finish_reason="error"))
+                return {"error": f"{error}; the next model is asked", "kind": FALLBACK}
+            raise _Answered(heard)
+
+        own = request.idempotency_key.removeprefix(ctx.idempotency_key).lstrip(":")
+        part = f"{own} failed {place}, try {ctx.attempt}".lstrip()
+        try:
+            await ctx.substep(part, tried, "error")
+        except _Answered as answered:
+            return answered.heard
+        return None
+
+    async def _whole(
+        self, ctx: Context, request: Request, stream: Stream, charge: Charge | None = None
+    ) -> Heard:
         """One answer that is whole; when it says nothing, it is asked for once more."""
         for calls in range(1, EMPTY_ANSWERS + 1):
-            answer = await self._call(ctx, request, stream)
+            answer = await self._call(ctx, request, stream, charge or ctx.charge)
             if not (answer.is_cut_off or answer.is_empty):
                 return Heard(answer, calls, calls - 1)
             await incomplete.tell(ctx, request, answer, calls)
@@ -86,7 +139,7 @@ class Asker:
         model = f"the model {answer.usage.model!r}" if answer.usage.model else "the model"
         return model if agent == ctx.node_id else f"{model} of the agent {agent!r}"
 
-    async def _call(self, ctx: Context, request: Request, stream: Stream) -> Answer:
+    async def _call(self, ctx: Context, request: Request, stream: Stream, charge: Charge) -> Answer:
         """One call, within the time that the budgets around the step leave."""
         messages = [*remembered(request.data), *self._said(request.messages)]
         told = replace(request, system=self.role, messages=messages, emit=stream.emit)
@@ -96,17 +149,24 @@ class Asker:
 
         await leave()
         started = time.monotonic()
-        asked = replace(told, charge=ctx.charge, leave=leave)
+        asked = replace(told, charge=charge, leave=leave)
         answer = await _in_time(self.model.answer(asked), ctx.time_left, leave)
         duration = time.monotonic() - started
         answer = replace(answer, content=whole(answer.content), data=wholly(answer.data))
-        ctx.charge(msgspec.structs.replace(checked(answer, told), duration=duration))
+        charge(msgspec.structs.replace(checked(answer, told), duration=duration))
         stream.end()
         return answer
 
     def _said(self, messages: Sequence[Message]) -> Sequence[Message]:
         said = [message for message in messages if not message.empty]
         return said if self.input_mode == "messages" else as_prompt(said)
+
+
+class _Answered(Exception):
+    """A model has answered, and needs no record of its own."""
+
+    def __init__(self, heard: Heard) -> None:
+        self.heard = heard
 
 
 class Stream:

@@ -78,7 +78,7 @@ def _is_agent(value: Any) -> bool:
 def _replaced(value: Any, path: Path, provider: str) -> Any:
     """The value with the agents at a path on another provider; itself if nothing changes."""
     if not path:
-        other = _is_agent(value) and value.provider != provider
+        other = _is_agent(value) and (value.provider != provider or value.fallback)
         return value.with_provider(provider) if other else value
     if path[0] == EACH:
         agents = cast(dict[str, Any], value)

@@ -44,3 +44,4 @@ def _replace(config: dict[str, Any], provider: str) -> None:
         for key in [key for key in config if key not in known or key in ("base_url", "api_key")]:
             del config[key]
     config["provider"] = provider
+    config.pop("fallback", None)

@@ -59,6 +59,13 @@ def places(address: str) -> dict[str, dict[str, Any]]:
             {**there, "params": {"extra_headers": {"X-Any": KEY, "Authorization": f"Basic {KEY}"}}}
         ),
         "params": document({**there, "params": {"extra_body": {"deep": [{"access_token": KEY}]}}}),
+        "fallback": document(
+            {
+                **there,
+                "api_key": KEY,
+                "fallback": [{"provider": "openai", "name": "n", **there, "api_key": KEY}],
+            }
+        ),
         "unused": document(there, SERVICE_TOKEN=KEY),
     }
 
