@@ -36,7 +36,7 @@ logging.getLogger("httpx2").addFilter(PublicAddresses())
 class Connections:
     """The HTTP clients and library models of one event loop; they die with it.
 
-    How many connections there are is the limiters' business.
+    How many connections there are is the limiters' business: as many are kept as ran at once.
     """
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class Connections:
         key = timeout, query
         if key not in self._clients:
             phases = httpx2.Timeout(timeout, connect=min(timeout, CONNECT_TIMEOUT))
-            limits = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
+            limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
             client = create_async_httpx2_client(timeout=phases, limits=limits)
             client.params = httpx2.QueryParams(query)
             self._clients[key] = client

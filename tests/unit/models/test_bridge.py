@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from contextlib import suppress
 from email.utils import formatdate
 from time import time
 from typing import Any
@@ -12,6 +14,7 @@ import pytest
 
 from rondel.engine.message import Message
 from rondel.errors import ModelError
+from rondel.models.connections import connections
 from rondel.models.model import Model, Request, ToolResult, ToolSpec, Turn
 from tests.openai_server import OpenAIServer, Reply
 from tests.unit.models.asking import ask, model
@@ -420,6 +423,63 @@ def test_a_cancelled_call_hangs_up() -> None:
 
     with OpenAIServer(Reply("a long story", between=30)) as server:
         asyncio.run(cancelled(at(server)))
+
+
+class Meeting:
+    """A server that answers when so many calls have come; it counts its connections."""
+
+    ANSWER = json.dumps(
+        {
+            "id": "1",
+            "object": "chat.completion",
+            "created": 1,
+            "model": "m",
+            "choices": [
+                {
+                    "index": 0,
+                    "message": {"role": "assistant", "content": "done"},
+                    "finish_reason": "stop",
+                }
+            ],
+        }
+    ).encode()
+
+    def __init__(self, most: int) -> None:
+        self.connections = 0
+        self._all = asyncio.Barrier(most)
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        with suppress(asyncio.IncompleteReadError):
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                length = next(
+                    line for line in head.lower().splitlines() if b"content-length" in line
+                )
+                await reader.readexactly(int(length.partition(b":")[2]))
+                await self._all.wait()
+                start = f"Content-Type: application/json\r\nContent-Length: {len(self.ANSWER)}"
+                writer.write(f"HTTP/1.1 200 OK\r\n{start}\r\n\r\n".encode() + self.ANSWER)
+        writer.close()
+
+
+def test_as_many_connections_are_kept_as_calls_run_at_once() -> None:
+    most = 32
+
+    async def twice() -> int:
+        meeting = Meeting(most)
+        async with await asyncio.start_server(meeting.serve, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            address = f"http://127.0.0.1:{port}/v1"
+            options = {"stream": False, "max_concurrency": most, "attempts": 1}
+            asked = model("openai", name="m", base_url=address, **options)
+            for _ in range(2):
+                requests = [Request(f"n{place}", [Message("go")]) for place in range(most)]
+                await asyncio.gather(*map(asked.answer, requests))
+            await (await connections()).close()
+            return meeting.connections
+
+    assert asyncio.run(asyncio.wait_for(twice(), 60)) == most
 
 
 def test_connections_are_used_again() -> None:
