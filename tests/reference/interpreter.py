@@ -67,7 +67,8 @@ def interpret(
     except _SessionEnds as end:
         return session.report(graph, end.status, end.reason, [])
     if not result:
-        return session.report(graph, "failed", "no_output", [])
+        reason = "budget_exhausted" if session.was_cut_in_round_1() else "no_output"
+        return session.report(graph, "failed", reason, [])
     status = "bounded" if session.is_bounded() else "completed"
     return session.report(graph, status, "", result)
 
@@ -487,6 +488,11 @@ class _Session:
             self._context(frame, node_id).pending.clear()
 
     # -- the end --------------------------------------------------------------------------
+
+    def was_cut_in_round_1(self) -> bool:
+        """Whether the budget of some loop did not last for a round, when it was last entered."""
+        last = {frame.name: end for frame, end in self.ended}
+        return any(end.reason == "budget_exhausted" and end.rounds == 1 for end in last.values())
 
     def is_bounded(self) -> bool:
         """Whether the last entry of some loop missed its goal and no loop around it made up."""

@@ -34,7 +34,13 @@ from rondel.engine.ruling import Ruling
 from rondel.engine.step import Step
 from rondel.engine.ticks import Altered, Finished
 from rondel.graph.plan import Group, Plan, PlanNode, Scope
-from rondel.graph.reasons import BREAKER_TRIPPED, CANCELLED, EXIT_EDGE, FAILED
+from rondel.graph.reasons import (
+    BREAKER_TRIPPED,
+    BUDGET_EXHAUSTED,
+    CANCELLED,
+    EXIT_EDGE,
+    FAILED,
+)
 
 TAKEN_UP: Final = (ticks.Resumed, ticks.Forked)
 """Ticks before which nobody ran the session."""
@@ -280,7 +286,9 @@ class Core(Handover):
         if self.lock is not None:
             return  # nothing is left to do, but somebody must have seen it: `_unlock` ends it
         if self.outputs.of(frame) is None:
-            self._end("failed", "no_output", self.outputs.why_none(frame, self.plan), FAILED)
+            why = self.outputs.why_none(frame, self.plan)
+            cut = self.endings.cut_first_round
+            self._end("failed", BUDGET_EXHAUSTED if cut else "no_output", why + cut, FAILED)
         else:
             self._end("bounded" if self.endings.bounded else "completed", "", "", FAILED)
 

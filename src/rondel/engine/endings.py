@@ -12,7 +12,7 @@ from rondel.engine.loop_end import LoopEnd
 from rondel.engine.protocols import Verdict
 from rondel.engine.ruling import Ruling
 from rondel.graph.plan import Plan
-from rondel.graph.reasons import BREAKER_TRIPPED, CANCELLED, EXIT_EDGE, FAILED
+from rondel.graph.reasons import BREAKER_TRIPPED, BUDGET_EXHAUSTED, CANCELLED, EXIT_EDGE, FAILED
 
 NO_ENDS: Final[dict[int, LoopEnd]] = {}
 NO_LOOPS: Final[dict[tuple[int, ...], bool]] = {}
@@ -41,6 +41,17 @@ class Endings:
     def bounded(self) -> bool:
         """Whether some loop ended without its goal and no loop around it made up for that."""
         return any(self.by_loop.values())
+
+    @property
+    def cut_first_round(self) -> str:
+        """Which loops' budgets did not last for one round, in words; else an empty text."""
+        text = ""
+        for end in self.last.values():
+            if end.reason == BUDGET_EXHAUSTED and end.rounds == 1:
+                figures = Ruling(end.reason, end.value, end.threshold).figures
+                text += f"; the budget of the loop {end.loop!r} was used up in its first round"
+                text += f"{figures}, raise it"
+        return text
 
     def record(self, frame: Frame, ruling: Ruling, plan: Plan) -> LoopEnd:
         """A loop is over for this reason; a node that steered it may know a better one."""

@@ -121,8 +121,7 @@ class Narrator:
                 self._tell_of_step(effect, "error", {"error": tick.error, "kind": tick.kind})
                 self._tell_state(effect, "failed", {"error": tick.error})
             case ticks.Refused():
-                parked = effect.step.number in self.core.parked
-                self._tell_state(effect, "suspended" if parked else "skipped", {"error": REFUSED})
+                self._tell_state(effect, self._refused(effect.step, tick), {"error": REFUSED})
             case ticks.Suspended():
                 self._tell_state(effect, "suspended", None)
                 face = _question(tick.question, effect.step.inputs)
@@ -224,6 +223,12 @@ class Narrator:
                     self._tallies.pop(effect.frame.entry, None)
                 end = effect.end
                 self._say("loop:exited", loop_face(end), end.loop, end.address)
+
+    def _refused(self, step: Step, tick: ticks.Refused) -> str:
+        """The status of a step that may spend no more: what was paid for was not skipped."""
+        if step.number in self.core.parked:
+            return "suspended"
+        return "failed" if tick.usage or step.parts else "skipped"
 
     def _tell_skipped(self, effect: fx.Skipped) -> None:
         item = effect.item

@@ -230,7 +230,7 @@ class StepLister:
         alive = self._core.steps
         for number, (_, record) in self._steps.items():
             if number not in alive and record.status in ("running", "suspended"):
-                record.status = "skipped" if record.error == REFUSED else "cancelled"
+                record.status = _cut_off(record)
         return records
 
     def _face(self, message: Message) -> dict[str, Any]:
@@ -269,6 +269,13 @@ class StepLister:
                 record.status = "suspended"
             case ticks.Answered():
                 record.status = "running"
+
+
+def _cut_off(record: StepRecord) -> str:
+    """The status of a step that ended without an output: what was paid for was not skipped."""
+    if record.error != REFUSED:
+        return "cancelled"
+    return "failed" if record.usage.model_calls else "skipped"
 
 
 class RoundRecord(Record):

@@ -743,3 +743,52 @@ def test_an_inner_loop_that_asks_starts_nothing_once_the_outer_one_is_cut() -> N
         assert rounds == [1]
 
     limited(main())
+
+
+def paid(*texts: str, used: int) -> dict[str, Any]:
+    """The config of an agent that takes so many tokens a call."""
+    answers = [{"content": text, "usage": {"input_tokens": used}} for text in texts]
+    return {"provider": "scripted", "answers": answers, "params": {"max_tokens": 10}}
+
+
+def cut_in_round_1(kind: str, config: dict[str, Any]) -> Graph:
+    """A loop with a budget of 100 tokens whose way out leads from the node that is cut off."""
+    return Graph.from_document(
+        {
+            "graph": {
+                "id": "cut",
+                "start": "W",
+                "end": "Done",
+                "loops": {"W": {"budget": {"tokens": 100}}},
+                "nodes": [
+                    {"id": "W", "type": "agent", "config": paid("draft", used=40)},
+                    {"id": "D", "type": kind, "config": config},
+                    {"id": "Done", "type": "passthrough"},
+                ],
+                "edges": [
+                    {"from": "W", "to": "D"},
+                    {"from": "D", "to": "W"},
+                    {"from": "D", "to": "Done", "label": "limit"},
+                ],
+            }
+        }
+    )
+
+
+def test_a_budget_that_does_not_last_for_a_round_names_itself() -> None:
+    graph = cut_in_round_1("agent", paid("critique", used=60))
+    graph.document["graph"]["loops"]["W"]["budget"]["tokens"] = 40
+    result = play(Graph.from_document(graph.document)).result
+    assert (result.status, result.reason) == ("failed", "budget_exhausted")
+    assert "the budget of the loop 'W' was used up in its first round (40 of 40)" in result.message
+
+
+def test_a_debate_that_was_paid_for_and_cut_off_was_not_skipped() -> None:
+    agents = {"A": paid("for", used=60), "B": paid("against", used=60)}
+    debate = {"agents": agents, "agent_pairs": [["A", "B"], ["B", "A"]], "max_rounds": 2}
+    played = play(cut_in_round_1("debate", debate))
+    assert played.result.reason == "budget_exhausted"
+    (step,) = [step for step in played.steps if step.node_id == "D"]
+    assert (step.status, step.usage.model_calls) == ("failed", 1)
+    assert "budget" in (step.error or "")
+    assert [e.data["status"] for e in played.of("node_state_change", "D")] == ["running", "failed"]
