@@ -23,7 +23,7 @@ from rondel import (
     Result,
     Session,
 )
-from rondel.engine.protocols import Handler
+from rondel.engine.protocols import Handler, Usage
 from rondel.graph.recall import Recall
 from rondel.sessions.records import QuestionRecord, StepRecord
 from rondel.sessions.registry import builtin_registry
@@ -48,6 +48,9 @@ class ScriptProcessor:
     async def process(self, ctx: Context) -> Outcome:
         count = (ctx.state or 0) + 1
         lines = self._outputs[:count][-1]
+        tokens = sum(line.get("tokens", 0) for line in lines if isinstance(line, dict))
+        if tokens:
+            ctx.charge(Usage("script", tokens, 0))
         if not lines:
             return Nothing(state=count)
         return Emit([_message(line) for line in lines], state=count)

@@ -14,7 +14,12 @@ from hypothesis import strategies as st
 from rondel import Event
 from rondel.sessions.records import StepRecord
 from tests.property.harness import executions, play, recollections
-from tests.reference.contract_generator import contracted_graphs, in_plain_words, seeded_case
+from tests.reference.contract_generator import (
+    contracted_graphs,
+    in_plain_words,
+    seeded_case,
+    with_budgets,
+)
 from tests.reference.generator import Case
 from tests.reference.interpreter import Nudge, interpret
 from tests.reference.run import Run
@@ -48,6 +53,20 @@ def test_scores_in_plain_words_count_as_the_reference_counts_them(batch: int) ->
         assert_agreement(in_plain_words(seeded_case(seed)), jitter=None)
 
 
+@pytest.mark.parametrize("batch", range(4))
+def test_budgets_end_loops_as_the_reference_ends_them(batch: int) -> None:
+    ended = 0
+    for seed in range(batch * CASES_PER_BATCH, (batch + 1) * CASES_PER_BATCH):
+        case = with_budgets(seeded_case(seed), random.Random(seed))
+        try:
+            expected = assert_agreement(case, jitter=random.Random(seed).choice([None, seed]))
+        except Exception as error:
+            error.add_note(f"This is with_budgets(seeded_case({seed}), Random({seed})).")
+            raise
+        ended += any(loop.reason == "budget_exhausted" for loop in expected.loops)
+    assert ended > CASES_PER_BATCH / 10
+
+
 @pytest.mark.parametrize("seed", TOLD_APART)
 def test_what_once_told_engine_and_reference_apart_does_so_no_more(seed: int) -> None:
     assert_seed_agrees(seed)
@@ -61,14 +80,14 @@ def assert_seed_agrees(seed: int) -> None:
         raise
 
 
-def assert_agreement(case: Case, jitter: int | None) -> None:
+def assert_agreement(case: Case, jitter: int | None) -> Run:
     result, steps, events = asyncio.run(
         play(case.document, case.task, case.answers, jitter, case.decisions)
     )
     expected = interpret(case.document, case.task, case.answers, case.decisions, _nudges(steps))
     assert (result.status, result.reason) == _ending(expected, result.reason)
     if not _ran_to_its_end(expected):
-        return
+        return expected
     if expected.output:
         assert result.output == expected.output
     assert _timeless(result.data) == _timeless(expected.data)
@@ -76,6 +95,7 @@ def assert_agreement(case: Case, jitter: int | None) -> None:
     assert _loops(events) == _expected_loops(expected)
     _assert_same_rounds(events, expected)
     assert _notices(events) == _expected_notices(expected)
+    return expected
 
 
 def _ending(expected: Run, reason: str) -> tuple[str, str]:

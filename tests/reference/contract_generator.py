@@ -89,6 +89,30 @@ def in_plain_words(case: Case) -> Case:
     return plain
 
 
+def with_budgets(case: Case, dice: random.Random) -> Case:
+    """The case with scripts that spend, and loops that may spend so much."""
+    costly = replace(case, document=copy.deepcopy(case.document))
+    costly.document["graph"]["breaker"] = "off"
+    _spend(costly.document["graph"], dice)
+    for _, contract in contracts_of(costly):
+        if dice.random() < 0.7:
+            contract["budget"] = {"tokens": dice.choice([20, 50, 90, 150])}
+    return costly
+
+
+def _spend(body: dict[str, Any], dice: random.Random) -> None:
+    for node in body["nodes"]:
+        if node["type"] == "subgraph":
+            _spend(node["config"].get("graph") or node["config"]["config"], dice)
+        for lines in node["config"].get("outputs", []) if node["type"] == "script" else []:
+            lines[:] = [_priced(line, dice.choice([0, 10, 25, 40])) for line in lines]
+
+
+def _priced(line: str | dict[str, Any], tokens: int) -> dict[str, Any]:
+    told = {"content": line} if isinstance(line, str) else line
+    return {**told, "tokens": tokens}
+
+
 def _speak(body: dict[str, Any]) -> None:
     for node in body["nodes"]:
         if node["type"] == "subgraph":

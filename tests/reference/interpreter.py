@@ -182,7 +182,10 @@ class _Session:
         drop = frame.standing.drop(frame.value)
         if frame.standing.is_better(frame.value):
             frame.standing.best = self._as_best(frame)
-        ending = self._budget_ending(frame) or self._exit_ending(frame) or self._goal_ending(frame)
+        spent = self._overspent(frame)
+        if spent is not None:
+            return spent if self._hand_on(frame, spent) else self._next_round(frame)
+        ending = self._exit_ending(frame) or self._goal_ending(frame)
         return ending or self._limit_ending(frame, drop)
 
     def _note_round(self, frame: Frame) -> None:
@@ -196,13 +199,12 @@ class _Session:
         contexts = {name: self.contexts[name].copy() for name in self._names_in(frame)}
         return Best(frame.round, frame.value, frame.line, dict(frame.emitted), contexts)
 
-    def _budget_ending(self, frame: Frame) -> Ending | None:
-        """Rule 2."""
+    def _overspent(self, frame: Frame) -> Ending | None:
+        """Rule 2; with `continue` the next round starts, and no other rule is looked at."""
         tokens = frame.contract.tokens
         if tokens is None or frame.spent < tokens * frame.budgets:
             return None
-        ending = Ending("budget_exhausted", frame.spent, tokens * frame.budgets)
-        return ending if self._hand_on(frame, ending) else None
+        return Ending("budget_exhausted", frame.spent, tokens * frame.budgets)
 
     def _exit_ending(self, frame: Frame) -> Ending | None:
         """Rule 3."""
@@ -249,7 +251,12 @@ class _Session:
             return limit
         if regressed and contract.on_regression == "rollback":
             self._roll_back(frame)
-        elif not frame.head_triggered:
+            frame.head_triggered = True
+        return self._next_round(frame)
+
+    def _next_round(self, frame: Frame) -> Ending | None:
+        """Rules 10 and 11."""
+        if not frame.head_triggered:
             return Ending("no_retrigger")
         self._start_next_round(frame)
         return None
@@ -296,11 +303,13 @@ class _Session:
     def _hand_on(self, frame: Frame, ending: Ending) -> bool:
         """Do what the contract says at a limit; False if somebody says to go on.
 
-        A goal that is reached is reached, whatever else ends the loop.
+        An edge out of it that fired is the way out. A goal that is reached is reached, whatever
+        else ends the loop.
         """
+        if frame.exit_fired:
+            return True
         if frame.reached_goal:
-            if not frame.exit_fired:
-                self._take_way_out(frame, "goal", frame.emitted)
+            self._take_way_out(frame, "goal", frame.emitted)
             return True
         choice = frame.contract.on_limit
         if choice == "human":
@@ -323,8 +332,7 @@ class _Session:
         if choice == "best" and best is not None:
             emitted = best.emitted
             self.happened["earlier round handed on"] += best.round < frame.round
-        if not frame.exit_fired:
-            self._take_way_out(frame, "limit", emitted)
+        self._take_way_out(frame, "limit", emitted)
 
     def _ask(self, frame: Frame) -> str:
         """The first answer that the question of a loop understands."""

@@ -290,7 +290,7 @@ class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
     def overdue(self, core: Core, now: float) -> Lock:
         """The lock for a session that has run too long."""
         ran = self._ran(core, now)
-        message = f"running for {ran:.0f} s, longer than {self._spec.timeout:g} s"
+        message = f"running for {ran:.3g} s, longer than {self._spec.timeout:g} s"
         return Lock(TIMEOUT, message, {"running": round(ran, 3), "timeout": self._spec.timeout})
 
     def _ran(self, core: Core, now: float) -> float:

@@ -62,6 +62,8 @@ def test_a_listed_model_reads_and_writes_no_more_than_its_context() -> None:
     assert (cost.calls, cost.tokens) == (2 * 4, 2 * 4 * 128_000)  # each in up to four attempts
     assert cost.usd is not None
     assert 0 < cost.usd < 2 * 4 * 0.4
+    tried_again = certificate(writing(2, {**writer, "retry": {"max_attempts": 3}})).cost
+    assert tried_again.calls == 2 * 4 * 3, "attempts of the provider in each attempt of the node"
 
 
 def test_tools_and_a_schema_take_further_calls() -> None:
