@@ -23,7 +23,7 @@ def pause(
 async def _pause(db: str | None, id: str, by: str) -> int:
     async with open_existing(db) as engine:
         session = find(engine, id)
-        delivered = await deliver(engine, session, Pause(by))
+        delivered = await deliver(session, Pause(by))
         how = f"go on with: {ways(session, db).resume()}"
         say(session, delivered, f"is paused; {how}", f"is paused already; {how}")
     return 0

@@ -32,6 +32,6 @@ async def _signal(db: str | None, id: str, name: str, data: str | None, by: str)
     value: Any = None if data is None else parse_value(data)
     async with open_existing(db) as engine:
         session = find(engine, id)
-        delivered = await deliver(engine, session, Signal(by, name, value))
+        delivered = await deliver(session, Signal(by, name, value))
         say(session, delivered, f"has the signal {name!r}", "has it already")
     return 0

@@ -23,6 +23,6 @@ def stop(
 async def _stop(db: str | None, id: str, by: str) -> int:
     async with open_existing(db) as engine:
         session = find(engine, id)
-        delivered = await deliver(engine, session, Stop(by))
+        delivered = await deliver(session, Stop(by))
         say(session, delivered, "is cancelled", "is cancelled already")
     return 0

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rondel.cli.conversation import past_of
+from rondel.cli.conversation import Past, past_of
 from rondel.cli.database import find, open_existing, ways
 from rondel.cli.delivery import deliver, say
 from rondel.cli.foreground import Foreground, hand_over
@@ -70,14 +70,16 @@ async def _unlock(
         session = find(engine, id)
         how = ways(session, foreground.db)
         _demand_locked(session)
-        if no_run or engine.is_driven_elsewhere(session.id):
-            delivered = await deliver(engine, session, control)
+        runs = not no_run and not engine.is_driven_elsewhere(session.id)
+        past = Past()
+        if runs:
+            hand_over(session, graph, how.unlock())
+            past = past_of(engine, session)
+        delivered = await deliver(session, control, run=runs)
+        if not runs or delivered.driver is not None:
             on = "" if delivered.driver else f"; go on with: {how.resume()}"
             say(session, delivered, f"is unlocked{on}", "is not locked")
             return 0
-        hand_over(session, graph, how.unlock())
-        past = past_of(engine, session)
-        await session.control(control)
         return await foreground.show(engine, session, f"resuming {session.row.graph_id}", past)
 
 

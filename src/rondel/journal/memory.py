@@ -18,7 +18,10 @@ from rondel.journal.compact import encode
 from rondel.journal.recollection import Recollection
 from rondel.journal.rules import check_deletable, check_fork, cursor, parse_cursor
 from rondel.journal.storable import Ticks
-from rondel.journal.store import BATCH, ENDED, Group, Lease, Letter, Page, SessionRow
+from rondel.journal.store import BATCH, ENDED, Group, Lease, Letter, Page, Reply, SessionRow
+
+REPLIES = 1000
+"""How many replies to letters are kept for their senders."""
 
 
 @dataclass(slots=True, eq=False)
@@ -56,8 +59,11 @@ class _Log:
             length=self.length,
         )
 
-    def drop_letter(self, number: int) -> None:
-        self.letters = tuple(letter for letter in self.letters if letter.number != number)
+    def drop_letter(self, number: int) -> bool:
+        left = tuple(letter for letter in self.letters if letter.number != number)
+        dropped = len(left) < len(self.letters)
+        self.letters = left
+        return dropped
 
 
 class MemoryStore(Recollection):
@@ -71,6 +77,7 @@ class MemoryStore(Recollection):
         self._logs: dict[str, _Log] = {}
         self._created = 0
         self._posted = 0
+        self._replies: dict[int, Reply] = {}
         self._attached: dict[str, set[str]] = {}
         """What sessions refer to, for those that refer to anything."""
         self._attachments: dict[str, bytes] = {}
@@ -170,7 +177,7 @@ class MemoryStore(Recollection):
         if status is not None:
             self.set_status(id, status, reason)
         if letter is not None:
-            log.drop_letter(letter)
+            self._answer(log, letter, Reply(log.length - 1))
 
     def extend(self, id: str, ticks: Iterable[AnyTick]) -> None:
         """Add many ticks at once."""
@@ -242,9 +249,19 @@ class MemoryStore(Recollection):
         """The letters not yet answered, oldest first."""
         return list(self._log(id).letters)
 
-    def discard(self, id: str, letter: int) -> None:
-        """Remove a letter that changes nothing."""
-        self._log(id).drop_letter(letter)
+    def reply(self, id: str, letter: int, refusal: str = "") -> None:
+        """Answer a letter that leads to no tick."""
+        self._answer(self._log(id), letter, Reply(None, refusal))
+
+    def reply_to(self, letter: int) -> Reply | None:
+        """What became of a letter."""
+        return self._replies.get(letter)
+
+    def _answer(self, log: _Log, letter: int, reply: Reply) -> None:
+        if log.drop_letter(letter):
+            if len(self._replies) >= REPLIES:
+                del self._replies[next(iter(self._replies))]
+            self._replies[letter] = reply
 
     def pending(self, ids: Iterable[str] | None = None) -> set[str]:
         """Which sessions, or which of these, have letters."""

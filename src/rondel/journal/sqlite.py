@@ -15,7 +15,13 @@ from pathlib import Path
 from rondel.engine.said import Said
 from rondel.engine.ticks import AnyTick
 from rondel.errors import JournalError, UnknownSession, Unstorable
-from rondel.journal import past, sqlite_attachments, sqlite_recollection, sqlite_rows, sums
+from rondel.journal import (
+    past,
+    sqlite_attachments,
+    sqlite_letters,
+    sqlite_recollection,
+    sqlite_rows,
+)
 from rondel.journal.attachments import used_in
 from rondel.journal.backup import copy_to
 from rondel.journal.batch import ENDS, WHERE_IT_ENDS
@@ -39,6 +45,7 @@ from rondel.journal.store import (
     MemoryEntry,
     Page,
     Promotion,
+    Reply,
     SessionRow,
 )
 from rondel.journal.verify import Findings, findings
@@ -290,38 +297,30 @@ class SqliteStore:
 
     def post(self, id: str, control: bytes) -> int:
         """Leave a control for whoever drives the session."""
-
-        def job(db: sqlite3.Connection) -> int:
-            fields = (_key(db, id), control, self._clock.now())
-            letter = db.execute(
-                "INSERT INTO letter (session, control, posted_at, sum) VALUES (?, ?, ?, ?)",
-                (*fields, sums.of(*fields)),
-            )
-            return letter.lastrowid or 0
-
-        return self._writer.run(id, job)
+        now = self._clock.now()
+        return self._writer.run(id, lambda db: sqlite_letters.post(db, _key(db, id), control, now))
 
     def letters(self, id: str) -> list[Letter]:
         """The letters not yet answered, oldest first."""
         with self._readers.snapshot() as db:
-            rows = db.execute(
-                "SELECT number, control, posted_at FROM letter WHERE session = ? ORDER BY number",
-                (_key(db, id),),
-            )
-            return [Letter(*row) for row in rows]
+            return sqlite_letters.unread(db, _key(db, id))
 
-    def discard(self, id: str, letter: int) -> None:
-        """Remove a letter that changes nothing."""
-        statement = f"DELETE FROM letter WHERE session = {_KEY} AND number = ?"  # noqa: S608
-        self._writer.run_soon(id, lambda db: db.execute(statement, (id, letter)))
+    def reply(self, id: str, letter: int, refusal: str = "") -> None:
+        """Answer a letter that leads to no tick."""
+        said, now = Reply(None, refusal), self._clock.now()
+        self._writer.run_soon(
+            id, lambda db: sqlite_letters.reply(db, _key(db, id), letter, said, now)
+        )
+
+    def reply_to(self, letter: int) -> Reply | None:
+        """What became of a letter."""
+        with self._readers.snapshot() as db:
+            return sqlite_letters.reply_to(db, letter)
 
     def pending(self, ids: Iterable[str] | None = None) -> set[str]:
         """Which sessions, or which of these, have letters."""
         with self._readers.snapshot() as db:
-            rows = db.execute(
-                "SELECT id FROM session WHERE key IN (SELECT session FROM letter)"
-            ).fetchall()
-        found = {with_letters for (with_letters,) in rows}
+            found = sqlite_letters.addressees(db)
         return found if ids is None else found.intersection(ids)
 
     def changes(self) -> int:
@@ -455,9 +454,7 @@ class SqliteStore:
             if status is not None:
                 sqlite_rows.set_status(db, head.key, status, reason, self._clock.now())
             if letter is not None:
-                db.execute(
-                    "DELETE FROM letter WHERE number = ? AND session = ?", (letter, head.key)
-                )
+                sqlite_letters.reply(db, head.key, letter, Reply(head.length), self._clock.now())
 
         return change
 

@@ -7,7 +7,7 @@ working memory of groups of sessions, and the attachments of messages.
 Writes that a step waits for (`create`, `append`, `set_status`, `save_snapshot`) return None when
 they are durable already and else an awaitable that ends when they are. For one session, all
 writes take effect in the order of the calls, whether anybody awaits them or not. Everything else
-is done on return; but while another process keeps the store locked, `release` and `discard`
+is done on return; but while another process keeps the store locked, `release` and `reply`
 called on an event loop take effect as soon as it lets go. A write of a session that is there
 waits as long as that takes.
 Reads see only what is durable, from this process or any other.
@@ -29,6 +29,9 @@ ENDED = ("completed", "bounded", "failed", "cancelled")
 
 DAMAGED = "damaged"
 """What a page of sessions says in the place of the status of one that cannot be read."""
+
+REPLIES_KEPT = 3600.0
+"""Seconds for which the sender of a letter can learn what became of it."""
 
 BATCH = 1000
 """How many ticks a scan reads at once."""
@@ -86,6 +89,15 @@ class Letter:
     number: int
     control: bytes
     posted_at: float
+
+
+class Reply(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What became of a letter."""
+
+    tick: int | None = None
+    """The number of the tick that it led to, counted from 0; None if there was nothing to do."""
+    refusal: str = ""
+    """What whoever read it had against it; empty if nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,11 +255,15 @@ class Store(Protocol):
         ...
 
     def letters(self, id: str) -> list[Letter]:
-        """The letters not yet answered, oldest first; an `append` that names one removes it."""
+        """The letters not yet answered, oldest first; an `append` that names one answers it."""
         ...
 
-    def discard(self, id: str, letter: int) -> None:
-        """Remove a letter that changes nothing."""
+    def reply(self, id: str, letter: int, refusal: str = "") -> None:
+        """Answer a letter that leads to no tick: it was refused, or there was nothing to do."""
+        ...
+
+    def reply_to(self, letter: int) -> Reply | None:
+        """What became of a letter, for an hour after it was answered; None before."""
         ...
 
     def pending(self, ids: Iterable[str] | None = None) -> set[str]:

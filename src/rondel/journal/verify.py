@@ -48,7 +48,7 @@ _DANGLING: dict[str, str] = {
     "a head has no session": "SELECT 1 FROM head WHERE session NOT IN (SELECT key FROM session)",
     "a tick has no session": "SELECT 1 FROM tick WHERE session NOT IN (SELECT key FROM session)",
     "a letter has no session": (
-        "SELECT 1 FROM letter WHERE session NOT IN (SELECT key FROM session)"
+        "SELECT 1 FROM letter WHERE session > 0 AND session NOT IN (SELECT key FROM session)"
     ),
     "a snapshot has no session": (
         "SELECT 1 FROM snapshot WHERE session NOT IN (SELECT key FROM session)"

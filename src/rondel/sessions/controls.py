@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import msgspec
 
@@ -130,8 +130,26 @@ def to_letter(control: AnyControl) -> bytes:
 
 
 def from_letter(letter: bytes) -> AnyControl:
-    """A control that another process left."""
-    return _decoder.decode(letter)
+    """A control that another process left; raises CallError for one that is not known here."""
+    try:
+        return _decoder.decode(letter)
+    except msgspec.MsgspecError as error:
+        raise CallError(f"this version of Rondel does not know such a control: {error}") from error
+
+
+REFUSALS = (WrongState, CallError)
+"""What a session says against a control."""
+
+
+def refusal_of(error: WrongState | CallError) -> str:
+    """A refusal as the sender of a letter will read it."""
+    return f"{type(error).__name__}: {error}"
+
+
+def raise_refusal(refusal: str) -> NoReturn:
+    """Raise what whoever read a letter had against it, in its words."""
+    kind, _, sentence = refusal.partition(": ")
+    raise (CallError if kind == CallError.__name__ else WrongState)(sentence)
 
 
 def _demand_alive(session: str, core: Core, what: str) -> None:

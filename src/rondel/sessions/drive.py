@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from threading import get_ident
 from typing import Any, NamedTuple, Protocol
 
@@ -21,7 +20,7 @@ from rondel.errors import RondelError, Unstorable
 from rondel.graph.plan import Plan
 from rondel.journal.store import Durable, SessionRow, Store
 from rondel.sessions.clocks import Clocks
-from rondel.sessions.controls import AnyControl, Expire, from_letter
+from rondel.sessions.controls import REFUSALS, AnyControl, Expire, from_letter, refusal_of
 from rondel.sessions.events import Narrator
 from rondel.sessions.expectation import Expected
 from rondel.sessions.labels import DEBUG
@@ -81,6 +80,7 @@ class Drive(Runner):
         "_audience",
         "_keeper",
         "_loop",
+        "_reading",
         "_status",
         "_store",
         "_thread",
@@ -116,6 +116,7 @@ class Drive(Runner):
         self._audience = audience
         self._answering: tuple[ticks.AnyTick, int] | None = None
         """A tick that a letter asked for, and the letter: both are written at once."""
+        self._reading = False
         self._keeper: Keeper | None = None
         self.was_stale = self._status != core.status
         """Whether the last process died between a tick and the note of what it led to."""
@@ -136,9 +137,18 @@ class Drive(Runner):
         entry = self.stepper.enter(self, started)
         return None if entry is None else self._see_to(entry)
 
-    async def carry_out(self, control: AnyControl) -> None:
-        """Record a control and act on it."""
-        await self.control(lambda now: control.tick(self.session, self.core, now))
+    async def carry_out(self, control: AnyControl) -> bool:
+        """Record a control and act on it; False if there was nothing to do."""
+        changed = False
+
+        def tick(now: float) -> ticks.AnyTick | None:
+            nonlocal changed
+            asked = control.tick(self.session, self.core, now)
+            changed = asked is not None
+            return asked
+
+        await self.control(tick)
+        return changed
 
     async def expire(self) -> None:
         """Settle every question whose deadline has passed."""
@@ -146,13 +156,24 @@ class Drive(Runner):
             await self.carry_out(Expire())
 
     async def read_letters(self) -> None:
-        """Carry out what other processes asked for; what is out of place is dropped."""
-        for letter in self._store.letters(self.session):
-            with suppress(RondelError):
-                await self._carry_out(letter.number, from_letter(letter.control))
-            if self._answering is None:  # it led to no tick
-                self._store.discard(self.session, letter.number)
-            self._answering = None
+        """Carry out what other processes asked for, and tell them what became of it."""
+        if self._reading:
+            return
+        self._reading = True
+        try:
+            for letter in self._store.letters(self.session):
+                refusal = ""
+                try:
+                    await self._carry_out(letter.number, from_letter(letter.control))
+                except REFUSALS as error:
+                    refusal = refusal_of(error)
+                except RondelError:
+                    return  # the session is not this process's any more, or cannot be written
+                if self._answering is None:  # it led to no tick
+                    self._store.reply(self.session, letter.number, refusal)
+                self._answering = None
+        finally:
+            self._reading, self._answering = False, None
 
     async def _carry_out(self, letter: int, control: AnyControl) -> None:
         def tick(now: float) -> ticks.AnyTick | None:

@@ -397,10 +397,12 @@ class Engine:
 
     def watch(self) -> None:
         """Look after leases, letters and what other processes write, while anybody cares."""
-        if self._in_memory:
-            return
-        if self._poller is None or self._poller.done():
+        if not self._in_memory and (self._poller is None or self._poller.done()):
             self._poller = asyncio.get_running_loop().create_task(self._poll())
+
+    def has_letters(self, id: str) -> bool:
+        """Whether another process has asked for something that nobody has read."""
+        return not self._in_memory and bool(self.store.pending([id]))
 
     async def post(self, id: str, control: AnyControl) -> int:
         """Leave a control for the process that drives the session; the number names the letter."""
@@ -410,11 +412,10 @@ class Engine:
     # Inside
 
     def _is_abandoned(self, row: SessionRow) -> bool:
-        if row.id in self._driven or not self._can_run(row):
-            return False
-        return not self.is_driven_elsewhere(row.id)
+        here = row.id in self._driven
+        return not here and self.can_run(row) and not self.is_driven_elsewhere(row.id)
 
-    def _can_run(self, row: SessionRow) -> bool:
+    def can_run(self, row: SessionRow) -> bool:
         """Whether all is here that the store does not keep."""
         if not self._permissions.cover(row.labels):
             return False
@@ -455,14 +456,12 @@ class Engine:
         if row.parent is not None:
             await self._mark_fork(row.id, row.parent)
         if fork.answer is not None:
-            await session.record(Answer(text=fork.answer))
+            await session.control(Answer(text=fork.answer), run=False)
         elif fork.output is not None:
             session.park(await session.speak_for(*fork.output))
         elif row.parent is not None:
             result = session.snapshot()
-            written = self.store.set_status(row.id, result.status, result.reason)
-            if written is not None:
-                await written
+            await finish(self.store.set_status(row.id, result.status, result.reason))
         return session
 
     async def _poll(self) -> None:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from rondel.engine import ticks
 from rondel.engine.binding import Binding
 from rondel.engine.core import ENDED, Core
 from rondel.engine.emit import Emit
-from rondel.errors import CallError, Disconnected, UnknownSession, WrongState
+from rondel.errors import CallError, Disconnected, SessionBusy, UnknownSession
 from rondel.graph.plan import Plan
 from rondel.journal.store import Group, SessionRow, finish
 from rondel.journal.working_memory import group_of
 from rondel.sessions.controls import Answer, AnyControl, Pause, Resume, Signal, Stop, Unlock
+from rondel.sessions.delivery import Delivered, Delivery
 from rondel.sessions.drive import Drive, fold
 from rondel.sessions.event import Event
 from rondel.sessions.events import Narrator
@@ -47,6 +49,9 @@ class Session:
     """A session: its state, its events, its past, and its controls.
 
     While nothing is under way in it, it holds no task and none of its state: that is in the store.
+    A control returns when it is in the journal, whichever process drives the session. It raises
+    WrongState if the session's state does not take it, and CallError if the call is wrong.
+    Repeated, it changes nothing.
     """
 
     __slots__ = (
@@ -138,7 +143,7 @@ class Session:
         """Wait until the session is over, and say what became of it."""
         self._engine.watch()
         while self.status not in ENDED:
-            self._check_alive()
+            self.check_alive()
             await self._audience.next_turn()
         return self.snapshot()
 
@@ -147,10 +152,10 @@ class Session:
         drive = self._drive
         while self._drive is not None:
             drive = self._drive
-            self._check_alive()
+            self.check_alive()
             await self._audience.next_turn()
         if self._result is None:
-            self._check_alive()
+            self.check_alive()
             if drive is not None and drive.length == self._reached:
                 return result_of(self.id, drive.core)
         return self.snapshot()
@@ -167,7 +172,7 @@ class Session:
             lambda start: self._engine.store.read(self.id, start, start + BATCH),
             self._audience,
             after,
-            self._check_alive,
+            self.check_alive,
         )
         self._audience.join(watcher)
         return watcher.events()
@@ -207,7 +212,10 @@ class Session:
     # Controls
 
     async def answer(self, text: Any, node: str | None = None, by: str = "") -> None:
-        """Answer the oldest open question, or that of a node."""
+        """Answer the oldest open question, or that of a node.
+
+        Of several answers to one question the first counts; the others raise WrongState.
+        """
         await self.control(Answer(by, text, node))
 
     async def pause(self, by: str = "") -> None:
@@ -219,12 +227,8 @@ class Session:
 
         A step that failed runs again. A session that is over in any other way stays as it is.
         One that pauses after each round goes on for one, or with `free` without further stops.
+        Raises SessionBusy if another process drives the session.
         """
-        self._error = None
-        if self._drive is not None and self._drive.core.ended:
-            await self.settled()  # it is taken up anew, with nothing left of how it ended
-        if self._drive is None and self.status in ENDED and self.is_over:
-            return
         await self.control(Resume(by, free))
 
     async def stop(self, by: str = "") -> None:
@@ -252,58 +256,24 @@ class Session:
         """
         return await self._engine.fork(self, at, changes or {})
 
-    async def control(self, control: AnyControl) -> None:
-        """Do it here, or leave it for the process that drives the session."""
-        self._check_alive()
-        resuming = isinstance(control, Resume)
-        if self._drive is None and not resuming and self._engine.is_driven_elsewhere(self.id):
-            await self._engine.post(self.id, control)
-            return
-        self._controls += 1
-        try:
-            drive = await self._take_up()
-        except BaseException:
-            self._controls -= 1
-            raise
-        try:
-            if resuming and drive.core.status == "pending":
-                expected = self._engine.expectation.of(self.graph, self.plan)
-                begun = drive.begin(self.row, expected)
-                if begun is not None:
-                    await begun
-            elif not _is_done(control, drive):
-                await drive.carry_out(control)
-        finally:
-            self._controls -= 1
-            self._keep_driving(drive)
+    async def control(
+        self, control: AnyControl, *, run: bool = True, patience: float | None = None
+    ) -> Delivered:
+        """Have any control carried out, here or by the process that drives the session.
 
-    async def record(self, control: AnyControl) -> bool:
-        """Record a control and do not go on; False if there was nothing to record.
-
-        Whoever resumes the session acts on it. Nothing runs here, so no function is needed.
+        Returns when it is in the journal. Raises WrongState or CallError if it is refused, by
+        whomever. Without `run` it is only recorded, and whoever resumes the session acts on it.
+        After `patience` seconds it is left with a process that does not reply. A `Resume` is left
+        for nobody: it raises SessionBusy where another process drives the session.
         """
-        self._check_alive()
-        if self._drive is not None:
-            raise WrongState(f"session {self.id} is under way in this process")
-        self._engine.take(self)
-        try:
-            store = self._engine.store
-            core = fold(store, self.id, self.plan).core
-            tick = control.tick(self.id, core, self._engine.clocks.of(self.id, core)())
-            if tick is None:
-                return False
-            if core.status == "running" and not isinstance(tick, ticks.Resumed):
-                await self._append(core, ticks.Resumed(tick.at))  # nobody ran it until now
-            await self._append(core, tick)
-        finally:
-            self._engine.let_go(self)
-        return True
-
-    async def _append(self, core: Core, tick: ticks.AnyTick) -> None:
-        core.apply(tick)
-        durable = self._engine.store.append(self.id, tick, core.status, core.reason)
-        if durable is not None:
-            await durable
+        if isinstance(control, Resume):
+            self._error = None
+            if self._drive is not None and self._drive.core.ended:
+                await self.settled()  # it is taken up anew, with nothing left of how it ended
+            if self._drive is None and self.status in ENDED and self.is_over:
+                return Delivered(changed=False)
+        self.check_alive()
+        return await Delivery(self._engine, self, patience).deliver(control, run=run)
 
     def use(self, graph: Graph) -> None:
         """Take over again what the store does not keep: a graph's functions and its keys.
@@ -320,6 +290,40 @@ class Session:
         self._plan = None
 
     # The engine's side
+
+    async def carry_out(self, control: AnyControl) -> bool:
+        """Do it here and go on; False if there was nothing to do, SessionBusy if others drive."""
+        self._controls += 1
+        try:
+            drive = await self._take_up()
+        except BaseException:
+            self._controls -= 1
+            raise
+        try:
+            if isinstance(control, Resume) and drive.core.status == "pending":
+                await self._start(drive)
+                return True
+            return not _is_done(control, drive) and await drive.carry_out(control)
+        finally:
+            self._controls -= 1
+            self._keep_driving(drive)
+
+    async def attend(self) -> None:
+        """Do here what is due: begin, go on after the last driver, read letters, mind deadlines."""
+        self.check_alive()
+        self._controls += 1
+        try:
+            drive = await self._take_up()
+            if drive.core.status == "pending":
+                await self._start(drive)
+        finally:
+            self._controls -= 1
+        self._keep_driving(drive)
+
+    async def _start(self, drive: Drive) -> None:
+        begun = drive.begin(self.row, self._engine.expectation.of(self.graph, self.plan))
+        if begun is not None:
+            await begun
 
     async def begin(self, binding: Binding, row: SessionRow, expected: Expected) -> None:
         """Start; the first step runs as soon as the event loop gets to it."""
@@ -403,19 +407,16 @@ class Session:
     def _wake_up(self) -> None:
         self._alarm = None
         if not self._closed:
-            self._waking = asyncio.get_running_loop().create_task(self._expire())
+            self._waking = asyncio.get_running_loop().create_task(self._wake())
 
-    async def _expire(self) -> None:
-        """A deadline has passed: whoever drives the session settles it, here or elsewhere."""
+    async def _wake(self) -> None:
+        """A deadline has passed, or a letter lies there: whoever drives the session sees to it."""
         if self._drive is None and self._engine.is_driven_elsewhere(self.id):
             return
-        self._controls += 1
-        try:
-            drive = await self._take_up()
-            await drive.expire()
-        finally:
-            self._controls -= 1
-        self._keep_driving(drive)
+        with suppress(SessionBusy):
+            await self.attend()
+            if self._drive is not None:
+                await self._drive.expire()
 
     def park(self, drive: Drive) -> None:
         """Nothing is under way any more: give everything back but the id."""
@@ -427,6 +428,8 @@ class Session:
             self._drive = None
             self._come_to_rest(drive)
             self.mind_deadline(drive.core)
+            if self._error is None and self._engine.has_letters(self.id):
+                self._wake_up()
         self._audience.turn()
 
     def _come_to_rest(self, drive: Drive) -> None:
@@ -449,7 +452,8 @@ class Session:
                 glances.keep(self.id, rest)
         return rest
 
-    def _check_alive(self) -> None:
+    def check_alive(self) -> None:
+        """Raise what keeps the session from being driven here, if something does."""
         if self._closed:
             raise Disconnected(f"the engine of session {self.id} is closed")
         if self._error is not None:

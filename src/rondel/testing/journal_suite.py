@@ -29,7 +29,7 @@ from rondel.errors import (
     Unstorable,
     WrongState,
 )
-from rondel.journal.store import BATCH, Durable, SessionRow, Store
+from rondel.journal.store import BATCH, Durable, Reply, SessionRow, Store
 from rondel.testing.memory_suite import MemorySuite
 
 HOUR = 3600.0
@@ -395,10 +395,25 @@ class _Letters:
         assert store.pending(["b", "nobody"]) == set()
         await done(store.append("a", Paused(1.0), letter=first))
         assert [letter.number for letter in store.letters("a")] == [second]
-        store.discard("b", second)
+        store.reply("b", second)
         assert store.pending(["a", "b"]) == {"a"}
-        store.discard("a", second)
+        store.reply("a", second)
         assert store.letters("a") == []
+        assert store.pending() == set()
+
+    @in_loop
+    async def test_the_sender_of_a_letter_learns_what_became_of_it(self, store: Store) -> None:
+        await done(store.create(row("a")))
+        await done(store.append("a", tick(0)))
+        letters = [store.post("a", b"do") for _ in range(3)]
+        assert [store.reply_to(letter) for letter in letters] == [None] * 3
+        await done(store.append("a", Paused(1.0), letter=letters[0]))
+        store.reply("a", letters[1], "no")
+        store.reply("a", letters[2])
+        replies = [Reply(1), Reply(None, "no"), Reply()]
+        assert [store.reply_to(letter) for letter in letters] == replies
+        store.reply("a", letters[1], "yes, after all")
+        assert store.reply_to(letters[1]) == Reply(None, "no")
 
 
 class _Snapshots:
