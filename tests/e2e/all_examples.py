@@ -13,7 +13,7 @@ from typing import Any
 from unittest import mock
 
 from rondel.cli import main
-from rondel.engine import core
+from rondel.engine.core import fold
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("[0-9]*_*"))
 OF_THE_MOMENT = {"timestamp", "session_id", "elapsed", "duration", "seconds", "at", "id"}
@@ -52,4 +52,4 @@ def lasting(value: Any) -> Any:
 
 
 if __name__ == "__main__":
-    json.dump({"engine": core.__file__, "runs": [*runs()]}, sys.stdout)
+    json.dump({"engine": fold.__file__, "runs": [*runs()]}, sys.stdout)

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from rondel import Context, Engine, Graph, Outcome, Registry, Session, Usage, builtin_registry
 from rondel.engine import ticks
-from rondel.engine.core import Core
-from rondel.engine.snapshot import dump, load
-from rondel.engine.step import Step
+from rondel.engine.core.fold import Core
+from rondel.engine.core.snapshot import dump, load
+from rondel.engine.core.step import Step
 from rondel.guards.circuit_breaker import CircuitBreaker, circuit_breaker
 from rondel.journal.memory import MemoryStore
 from rondel.journal.store import SessionRow

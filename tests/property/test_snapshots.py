@@ -8,9 +8,9 @@ import msgspec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rondel.engine.core import Core
-from rondel.engine.snapshot import dump, load
-from rondel.engine.step import Step
+from rondel.engine.core.fold import Core
+from rondel.engine.core.snapshot import dump, load
+from rondel.engine.core.step import Step
 from tests.property.harness import journal_of
 from tests.reference.generator import Case, graphs
 

@@ -12,7 +12,7 @@ from typing import Any
 from rondel.cli.arguments import Answers
 from rondel.cli.keyboard import Keyboard
 from rondel.cli.views import View
-from rondel.engine.loops import ROUND_END
+from rondel.engine.core.loops import ROUND_END
 from rondel.errors import RondelError, WrongState
 from rondel.sessions.engine import Engine
 from rondel.sessions.event import Event

@@ -13,7 +13,7 @@ from rondel.cli.events import print_json, print_line, told
 from rondel.cli.options import Db, Debug, Id
 from rondel.cli.show import question_text
 from rondel.cli.views import json_line, loop_text, status_text, usage_text
-from rondel.engine.core import Core
+from rondel.engine.core.fold import Core
 from rondel.sessions.engine import Engine
 from rondel.sessions.fork import position_of
 from rondel.sessions.records import QuestionRecord, Result, questions_of, result_of

@@ -8,8 +8,9 @@ not an exception; private state is a value handed in and out, so the journal has
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
@@ -18,8 +19,18 @@ from rondel.engine.emit import Emit as Emit
 from rondel.engine.message import Message
 from rondel.graph.plan import PlanNode
 
-if TYPE_CHECKING:
-    from rondel.engine.recall import Recalled
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """The session's task, and what the node said before in this entry of its loop, oldest first."""
+
+    task: Message | None = None
+    own: Sequence[Message] = ()
+
+    @property
+    def messages(self) -> list[Message]:
+        """All of it, the task first."""
+        return [*([] if self.task is None else [self.task]), *self.own]
 
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from rondel.engine import effects as fx
 from rondel.engine import ticks
-from rondel.engine.core import Core
-from rondel.engine.effects import Effect
+from rondel.engine.core import effects as fx
+from rondel.engine.core.effects import Effect
+from rondel.engine.core.fold import Core
 from rondel.forecast.models import RUN
 from rondel.graph.plan import Plan
 from rondel.graph.reasons import (

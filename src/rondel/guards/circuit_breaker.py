@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from rondel.engine import ticks
-from rondel.engine.core import Core
-from rondel.engine.frame import Frame
+from rondel.engine.core.fold import Core
+from rondel.engine.core.frame import Frame
+from rondel.engine.core.step import Step
 from rondel.engine.protocols import Lock, Note
-from rondel.engine.step import Step
 from rondel.graph.plan import Plan
 from rondel.graph.promises import Promising, keeps_to
 from rondel.graph.spec import BreakerSpec, NodeSpec

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit, Handler, Lock, Outcome
-from rondel.engine.wrapping import describe
+from rondel.engine.shell.wrapping import describe
 from rondel.graph.plan import Plan, PlanNode
 
 MEMORY_ERROR = "memory_error"

@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
+from rondel.engine.core.said import Said
 from rondel.engine.message import NO_DATA, Message
-from rondel.engine.said import Said
 from rondel.engine.ticks import AnyTick, Finished
 from rondel.errors import JournalCorrupt
 from rondel.journal import codec

@@ -9,7 +9,7 @@ from hashlib import sha256
 
 from msgspec.structs import replace
 
-from rondel.engine.said import Said
+from rondel.engine.core.said import Said
 from rondel.engine.ticks import AnyTick
 from rondel.errors import JournalError, UnknownSession
 from rondel.journal.attachments import used_in

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
+from rondel.engine.core.said import Said
 from rondel.engine.message import NO_DATA, Message
-from rondel.engine.said import Said
 from rondel.engine.ticks import AnyTick, Finished
 
 DEEPEST: Final = 16

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from rondel.engine.said import Said
+from rondel.engine.core.said import Said
 from rondel.engine.ticks import AnyTick
 
 ENDED = ("completed", "bounded", "failed", "cancelled")

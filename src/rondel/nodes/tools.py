@@ -21,9 +21,9 @@ from pydantic import (
 )
 
 from rondel.conditions.names import registered
-from rondel.engine.exits import confined
 from rondel.engine.registry import Registry
-from rondel.engine.wrapping import describe
+from rondel.engine.shell.exits import confined
+from rondel.engine.shell.wrapping import describe
 from rondel.errors import StepFailed
 from rondel.graph.durations import Duration
 from rondel.graph.names import Names

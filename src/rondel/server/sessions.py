@@ -11,7 +11,7 @@ import msgspec
 from fastapi import APIRouter, Header, Query
 from starlette.responses import Response
 
-from rondel.engine.core import Core
+from rondel.engine.core.fold import Core
 from rondel.errors import CallError, JournalError, KeyReused
 from rondel.journal.store import SessionRow
 from rondel.server import schemas

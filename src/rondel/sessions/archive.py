@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from rondel.engine.core import Core
+from rondel.engine.core.fold import Core
 from rondel.engine.ticks import AnyTick
 from rondel.errors import CallError, GraphError, JournalError
 from rondel.journal.codec import decode, encode

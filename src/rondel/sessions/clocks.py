@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rondel.engine.core import Core
+from rondel.engine.core.fold import Core
 from rondel.journal.clock import Clock
 from rondel.journal.store import Store
 

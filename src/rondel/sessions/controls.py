@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 import msgspec
 
 from rondel.engine import ticks
-from rondel.engine.core import Core
+from rondel.engine.core.fold import Core
 from rondel.errors import CallError, WrongState
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rondel.engine import ticks
-from rondel.engine.core import Core
+from rondel.engine.core.fold import Core
 from rondel.errors import SessionBusy
 from rondel.journal.store import finish
 from rondel.sessions.controls import (

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from rondel.engine import ticks
-from rondel.engine.core import Core
+from rondel.engine.core.fold import Core
 from rondel.engine.message import Message
 from rondel.graph.plan import Plan
 from rondel.graph.spec import Budget

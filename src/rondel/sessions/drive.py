@@ -7,15 +7,15 @@ from threading import get_ident
 from typing import Any, NamedTuple, Protocol
 
 from rondel.engine import ticks
-from rondel.engine.binding import Binding
-from rondel.engine.context import StepContext
-from rondel.engine.core import Core
+from rondel.engine.core.fold import Core
+from rondel.engine.core.snapshot import dump, load
+from rondel.engine.core.step import Step
 from rondel.engine.emit import Emit
-from rondel.engine.guard import Guard
-from rondel.engine.host import Alarms, AsyncioHost
-from rondel.engine.runner import Runner
-from rondel.engine.snapshot import dump, load
-from rondel.engine.step import Step
+from rondel.engine.shell.binding import Binding
+from rondel.engine.shell.context import StepContext
+from rondel.engine.shell.guard import Guard
+from rondel.engine.shell.host import Alarms, AsyncioHost
+from rondel.engine.shell.runner import Runner
 from rondel.errors import RondelError, Unstorable
 from rondel.graph.plan import Plan
 from rondel.journal.store import Durable, SessionRow, Store

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple, Self
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from rondel.engine import ticks
-from rondel.engine.binding import Binding
-from rondel.engine.host import Alarms
 from rondel.engine.message import Part, attached_in
 from rondel.engine.protocols import Middleware
 from rondel.engine.registry import Registry
+from rondel.engine.shell.binding import Binding
+from rondel.engine.shell.host import Alarms
 from rondel.errors import (
     CallError,
     Disconnected,

@@ -6,16 +6,16 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from rondel.engine import effects as fx
 from rondel.engine import ticks
-from rondel.engine.core import Core
-from rondel.engine.effects import Effect
-from rondel.engine.frame import Frame
-from rondel.engine.loop_end import LoopEnd
+from rondel.engine.core import effects as fx
+from rondel.engine.core.effects import Effect
+from rondel.engine.core.fold import Core
+from rondel.engine.core.frame import Frame
+from rondel.engine.core.loop_end import LoopEnd
+from rondel.engine.core.step import Step
 from rondel.engine.message import Message
 from rondel.engine.protocols import Question, Usage
-from rondel.engine.recall import recalled_by
-from rondel.engine.step import Step
+from rondel.engine.shell.context import recalled_by
 from rondel.engine.ticks import Finished
 from rondel.graph.moments import to_microsecond
 from rondel.graph.plan import Group, Plan

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from rondel.engine import effects as fx
 from rondel.engine import ticks
-from rondel.engine.core import ENDED, Core
-from rondel.engine.effects import Effect
+from rondel.engine.core import effects as fx
+from rondel.engine.core.effects import Effect
+from rondel.engine.core.fold import ENDED, Core
 from rondel.engine.emit import Emit
 from rondel.engine.message import Message
 from rondel.errors import CallError

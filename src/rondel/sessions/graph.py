@@ -26,7 +26,7 @@ from rondel.sessions.pricing import check_prices
 from rondel.sessions.registry import default_registry
 
 if TYPE_CHECKING:
-    from rondel.engine.binding import Binding
+    from rondel.engine.shell.binding import Binding
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -364,7 +364,7 @@ class Graph:
         self, registry: Registry | None = None, middleware: tuple[Middleware, ...] = ()
     ) -> Binding:
         """The compiled graph with its working parts, as a registry has them."""
-        from rondel.engine.binding import Binding
+        from rondel.engine.shell.binding import Binding
 
         return Binding(self.plan(), registry or self._registry, middleware)
 

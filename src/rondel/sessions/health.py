@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from rondel.engine.core import Core
+from rondel.engine.core.fold import Core
 from rondel.journal.verify import Verdict
 from rondel.sessions.engine import Engine
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Protocol, cast
 
 from rondel.engine import ticks
-from rondel.engine.said import Said
+from rondel.engine.core.said import Said
 from rondel.engine.ticks import AnyTick
 from rondel.journal.store import Durable, SessionRow, Store
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import yaml
 
-from rondel.engine.core import Core
-from rondel.engine.frame import Frame
-from rondel.engine.loop_end import LoopEnd
+from rondel.engine.core.fold import Core
+from rondel.engine.core.frame import Frame
+from rondel.engine.core.loop_end import LoopEnd
 from rondel.graph.moments import to_microsecond
 from rondel.graph.spec import Budget
 from rondel.journal.store import SessionRow

@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from rondel.engine import effects as fx
 from rondel.engine import ticks
-from rondel.engine.core import Core
-from rondel.engine.effects import Effect
+from rondel.engine.core import effects as fx
+from rondel.engine.core.effects import Effect
+from rondel.engine.core.fold import Core
 from rondel.engine.message import Message
 from rondel.errors import CallError
 from rondel.graph.moments import to_microsecond

@@ -7,16 +7,16 @@ from typing import Any
 
 import msgspec
 
-from rondel.engine import effects as fx
 from rondel.engine import ticks
-from rondel.engine.core import Core
-from rondel.engine.effects import Effect
-from rondel.engine.frame import Frame
-from rondel.engine.loop_end import LoopEnd
+from rondel.engine.core import effects as fx
+from rondel.engine.core.effects import Effect
+from rondel.engine.core.fold import Core
+from rondel.engine.core.frame import Frame
+from rondel.engine.core.loop_end import LoopEnd
+from rondel.engine.core.step import Step
 from rondel.engine.message import Message, merged_data
 from rondel.engine.protocols import Usage
-from rondel.engine.recall import recalled_by
-from rondel.engine.step import Step
+from rondel.engine.shell.context import recalled_by
 from rondel.graph.moments import to_microsecond
 from rondel.graph.plan import Plan
 from rondel.graph.reasons import FAILED

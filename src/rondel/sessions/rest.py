@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from cachetools import LRUCache
 
-from rondel.engine.core import Core
+from rondel.engine.core.fold import Core
 from rondel.sessions.records import QuestionRecord, Result, questions_of, result_of
 
 GLANCES = 64

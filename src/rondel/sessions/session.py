@@ -8,9 +8,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from rondel.engine import ticks
-from rondel.engine.binding import Binding
-from rondel.engine.core import ENDED, Core
+from rondel.engine.core.fold import ENDED, Core
 from rondel.engine.emit import Emit
+from rondel.engine.shell.binding import Binding
 from rondel.errors import CallError, Disconnected, SessionBusy, UnknownSession
 from rondel.graph.plan import Plan
 from rondel.journal.store import Group, SessionRow, finish

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Protocol
 from weakref import WeakSet
 
-from rondel.engine.bell import Bell, wake
+from rondel.engine.shell.notifier import Bell, wake
 from rondel.engine.ticks import AnyTick
 from rondel.sessions.event import Event
 from rondel.sessions.events import Narrator

@@ -19,8 +19,8 @@ from typing import Any
 
 import pytest
 
+from rondel.engine.core.said import Said
 from rondel.engine.message import Message
-from rondel.engine.said import Said
 from rondel.engine.ticks import AnyTick, Finished, Paused, Started
 from rondel.errors import (
     CallError,

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rondel import Context, Engine, Graph, Message
-from rondel.engine.transcript import Transcript, View
+from rondel.engine.core.transcript import Transcript, View
 from tests.unit.sessions.playing import limited, play, saying
 
 

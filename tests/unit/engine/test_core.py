@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from rondel import Engine, Graph, Message
 from rondel.engine import ticks
-from rondel.engine.core import Core
-from rondel.engine.effects import Effect
-from rondel.engine.step import Step
+from rondel.engine.core.effects import Effect
+from rondel.engine.core.fold import Core
+from rondel.engine.core.step import Step
 from rondel.graph.compile import compile_graph
 from rondel.graph.plan import Plan
 from rondel.graph.spec import EdgeSpec, GraphSpec, Limits, LoopSpec, NodeSpec

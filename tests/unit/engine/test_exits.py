@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from rondel import Context, Engine, Graph, Message, Registry, builtin_registry
-from rondel.engine.exits import confined
 from rondel.engine.protocols import Handler, Lock, Outcome
+from rondel.engine.shell.exits import confined
 from rondel.errors import Exited
 from rondel.models.model import Answer, ProviderConfig, Request
 from tests.unit.sessions.playing import Says, alone, limited, play

@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rondel.engine.effects import Judge
-from rondel.engine.queue import Queue
+from rondel.engine.core.effects import Judge
+from rondel.engine.core.queue import Queue
 
 
 def command(number: int) -> Any:

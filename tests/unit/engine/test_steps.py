@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rondel.engine.step import Step
-from rondel.engine.steps import Steps
-from rondel.engine.transcript import Transcript
+from rondel.engine.core.step import Step
+from rondel.engine.core.steps import Steps
+from rondel.engine.core.transcript import Transcript
 from tests.unit.graph.test_compile import compiled
 
 PLAN: Any = compiled([("a", "b")])
 
 
 def step(number: int) -> Step:
-    from rondel.engine.frame import Frame
+    from rondel.engine.core.frame import Frame
 
     frame = Frame(1, PLAN.root, None, None)
     return Step(number, PLAN.nodes[0], frame, 0, 0, 1, 1, Transcript(0))

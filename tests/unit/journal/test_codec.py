@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rondel.engine import ticks
+from rondel.engine.core.said import Said
 from rondel.engine.message import Message, Part
 from rondel.engine.protocols import Question, Usage, Verdict
-from rondel.engine.said import Said
 from rondel.errors import JournalCorrupt, JournalNewer, Unstorable
 from rondel.journal import codec, compact
 

@@ -8,8 +8,7 @@ from random import Random
 from typing import Any
 
 from rondel.engine.message import Message, merged_data
-from rondel.engine.protocols import Usage
-from rondel.engine.recall import Recalled
+from rondel.engine.protocols import Recalled, Usage
 
 
 @dataclass

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from rondel import Context, Engine, Graph, Session
-from rondel.engine.core import Core
-from rondel.engine.snapshot import dump, load
+from rondel.engine.core.fold import Core
+from rondel.engine.core.snapshot import dump, load
 from rondel.errors import CallError
 from rondel.forecast.simulation import simulate
 from tests.unit.sessions.playing import limited

@@ -1,0 +1,359 @@
+"""Entries of scopes that are under way: the graph, inner graphs, and loops in their rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from rondel.engine.core.checkpoint import Emission
+from rondel.engine.core.progress import NO_EMISSIONS, Progress
+from rondel.engine.core.ruling import Ruling
+from rondel.engine.message import Message, merged_data
+from rondel.engine.protocols import Verdict
+from rondel.graph.links import links_in
+from rondel.graph.plan import HEAD, Scope, Wire
+from rondel.graph.spoken import spoken_value
+from rondel.graph.values import value_of
+
+if TYPE_CHECKING:
+    from rondel.engine.core.step import Step
+
+
+Place = tuple[int, int]
+"""Level and item: the logical order of what happens in one round."""
+
+SPOKEN: Final = 1 << 40
+"""A score in plain words counts as if said so many levels earlier than all data and JSON."""
+
+NOWHERE: Final[Place] = (-2 * SPOKEN, -1)
+
+NO_OUTPUTS: Final[dict[int, Sequence[Message]]] = {}
+NO_HITS: Final[dict[int, dict[int, set[int]]]] = {}
+NO_EDGES: Final[dict[int, set[int]]] = {}
+NOT_A_WORD: Final[list[tuple[Place, dict[str, Any], str]]] = []
+NO_ITEMS: Final[list[int]] = []
+NO_VALUES: Final[list[float | None]] = []
+NO_PLACES: Final[list[Place]] = []
+"""What every entry or round begins with, shared by all and never changed: few need their own."""
+
+
+class Frame:
+    """One entry of a scope: the graph, an inner graph, or a loop in its current round."""
+
+    __slots__ = (
+        "_path",
+        "_path_round",
+        "around",
+        "busy",
+        "cut",
+        "emitted",
+        "entry",
+        "exited",
+        "fired",
+        "goal",
+        "goal_place",
+        "halted",
+        "held",
+        "hits",
+        "item",
+        "judging",
+        "leaving",
+        "level",
+        "links",
+        "loop_entry",
+        "nudged",
+        "open",
+        "outputs",
+        "owner",
+        "parent",
+        "places",
+        "prefix",
+        "progress",
+        "retriggered",
+        "rolls_back",
+        "round",
+        "ruling",
+        "said",
+        "scope",
+        "values",
+        "verdict",
+        "verdict_place",
+        "waits",
+        "ways",
+    )
+
+    def __init__(
+        self,
+        entry: int,
+        scope: Scope,
+        parent: Frame | None,
+        owner: Step | None,
+        active: float = 0.0,
+    ) -> None:
+        if scope.links is None:
+            scope.links = links_in(scope)
+        self.entry = entry
+        self.scope = scope
+        self.links = scope.links
+        self.parent = parent
+        self.owner = owner
+        """The step of the node whose inner graph this is; None for the root and for loops."""
+        around = 0 if parent is None else parent.loop_entry
+        self.loop_entry: int = around if scope.head is None else entry
+        """The entry of the innermost loop around what runs here, through inner graphs; else 0."""
+        self.item = scope.parent_item
+        self.prefix: tuple[int, ...] = ()
+        self.round = 0
+        self.goal: Verdict | None = None
+        """The newest verdict of a node that steers the loop and has a goal."""
+        self.leaving = False
+        self.progress = Progress(scope.max_rounds, scope.contract.on_limit, active)
+        self.ruling: Ruling | None = None
+        """How the contract ends the loop, while that still needs something from outside."""
+        self.ways: dict[int, Emission] | None = None
+        """What it sends out then, while the edges' processes are at work on it."""
+        self.halted = False
+        """Whether its next round waits for somebody to resume the session."""
+        self.judging = False
+        """Whether the round is over and its judgement is awaited."""
+        self.outputs = NO_OUTPUTS
+        """The last output of each of the graph's end nodes."""
+        self.values = NO_VALUES
+        """By gauge, what was measured in this round, once something was."""
+        self.places = NO_PLACES
+        self.around = ""
+        """The address of what the scope is in."""
+        self._path, self._path_round = "", -1
+        if owner is not None:
+            self.prefix = (*owner.frame.prefix, owner.round, owner.level)
+            self.around = f"{owner.frame.path(owner.round)}{owner.node.name}/"
+        elif parent is not None:
+            self.prefix = (*parent.prefix, parent.round, parent.scope.levels[self.item])
+            self.around = parent.path(parent.round)
+
+    def begin_round(self) -> None:
+        """Forget the last round's joins; the body starts anew."""
+        scope = self.scope
+        self.round += 1
+        self.waits = scope.waits
+        """By item, for how many edges it still waits, where that is counted."""
+        self.fired = scope.unfired
+        """By item, how many of them have fired."""
+        self.open = len(scope.waits)
+        self.busy = 0
+        """How many items are under way."""
+        self.hits: dict[int, dict[int, set[int]]] = NO_HITS
+        """By item and node, the edges out of inner loops or into them that fired."""
+        self.exited = False
+        self.retriggered = False
+        self.emitted: dict[int, Emission] = NO_EMISSIONS
+        self.verdict: Verdict | None = None
+        self.verdict_place = NOWHERE
+        self.goal_place = NOWHERE
+        for index in range(len(self.values)):
+            if self.values[index] is not None:
+                self.values[index], self.places[index] = None, NOWHERE
+        self.said: list[tuple[Place, dict[str, Any], str]] = NOT_A_WORD
+        """For loops that listen: data and text of all that was said in this round."""
+        self.cut = False
+        """Whether a budget ran out in this round."""
+        self.rolls_back = False
+        """Whether the next round starts from where the best one ended."""
+        self.nudged = False
+        """Whether the next round is told to try something else."""
+        self.level = 0
+        self.held: list[int] = NO_ITEMS
+
+    @property
+    def value(self) -> float | None:
+        """The value of the round so far."""
+        return self.values[0] if self.values else None
+
+    @property
+    def reached(self) -> bool | None:
+        """Whether the loop has reached its goal; None if it has none."""
+        goal = None if self.goal is None else self.goal.goal_met
+        if self.progress.met or goal:
+            return True
+        return False if self.scope.contract.has_goal else goal
+
+    @property
+    def target(self) -> float | None:
+        """The score that is the loop's goal, by its contract or a node that steers it."""
+        if self.scope.target is not None or self.goal is None:
+            return self.scope.target
+        return self.goal.target
+
+    def hear_step(self, step: Step, messages: tuple[Message, ...]) -> None:
+        """A step of this round said something."""
+        last = messages[-1]
+        data, content = last.data, last.content
+        text = content if isinstance(content, str) else last.text
+        if data or "{" in text or ":" in text or "：" in text:
+            self._measure(step, data, text)
+        if self.scope.listens:
+            self.listen(messages, (step.level, step.item))
+
+    def _measure(self, step: Step, data: dict[str, Any], text: str) -> None:
+        """A step said something; of several that have a value, the logically last one counts."""
+        level, item = step.level, step.item
+        for index, (path, node) in enumerate(self.scope.gauges):
+            if node is not None and node != step.node.index:
+                continue
+            value = value_of(data, text, path)
+            if value is not None:
+                self._take_value(index, value, (level, item))
+                continue
+            value = spoken_value(text, path)
+            if value is not None:
+                self._take_value(index, value, (level - SPOKEN, item))
+
+    def _take_value(self, index: int, value: float, place: Place) -> None:
+        """Something was measured; what was said later in logical order counts more."""
+        if not self.values:
+            gauges = len(self.scope.gauges)
+            self.values, self.places = [None] * gauges, [NOWHERE] * gauges
+        if place >= self.places[index]:
+            self.values[index], self.places[index] = value, place
+
+    def listen(self, messages: Sequence[Message], place: Place) -> None:
+        """Keep what a step said for the judgement of the round."""
+        self._keep(place, merged_data(messages), messages[-1].text)
+
+    def _keep(self, place: Place, data: dict[str, Any], text: str) -> None:
+        if self.said is NOT_A_WORD:
+            self.said = []
+        self.said.append((place, data, text))
+
+    def hear(self) -> tuple[dict[str, Any], str]:
+        """All that was said in this round, in logical order: the data merged, the last text."""
+        self.said.sort(key=lambda said: said[0])
+        data: dict[str, Any] = {}
+        for _, more, _ in self.said:
+            data.update(more)
+        return data, self.said[-1][2] if self.said else ""
+
+    def take_up(self, inner: Frame) -> None:
+        """A loop in this round is over: it counts as one item, by its last round."""
+        level = self.scope.levels[inner.item]
+        place = (level, inner.item)
+        for index, gauge in enumerate(self.scope.gauges if inner.values else ()):
+            there = inner.scope.gauges.index(gauge)
+            value = inner.values[there]
+            if value is not None:
+                spoken = inner.places[there][0] < 0
+                self._take_value(index, value, (level - SPOKEN, inner.item) if spoken else place)
+        if self.scope.listens and inner.said:
+            data, text = inner.hear()
+            self._keep(place, data, text)
+
+    @property
+    def address(self) -> str:
+        """A loop's address with its round."""
+        return self.path(self.round).removesuffix("/")
+
+    def path(self, round: int) -> str:
+        """The address of what is in a round, up to its name."""
+        if self.scope.head is None:
+            return self.around
+        if round != self._path_round:
+            self._path, self._path_round = f"{self.around}{self.scope.name}[{round}]/", round
+        return self._path
+
+    def graph_frame(self) -> Frame:
+        """The entry of the graph this frame runs in."""
+        frame = self
+        while frame.scope.head is not None and frame.parent is not None:
+            frame = frame.parent
+        return frame
+
+    def pull(self, wire: Wire) -> None:
+        """An edge of this round fired: trigger its target in the scope where it lands."""
+        frame = self
+        for _ in range(wire.hops):
+            frame.exited = True
+            frame = frame.parent  # type: ignore[assignment]
+        frame.hit(wire.edge, wire.item, wire.target)
+
+    def pull_out(self, edge: int, target: int) -> None:
+        """The loop's contract takes this edge, whoever in the loop it starts from."""
+        frame = self
+        while target not in frame.scope.item_of and frame.parent is not None:
+            frame.exited = True
+            frame = frame.parent
+        item = HEAD if target == frame.scope.head else frame.scope.item_of[target]
+        frame.hit(edge, item, target)
+
+    def hit(self, edge: int, item: int, target: int) -> None:
+        """Count an edge for an item, once a round however often it fires."""
+        if item == HEAD:
+            self.retriggered = True
+            return
+        hits = self.own_hits().setdefault(item, {}).setdefault(target, set())
+        if edge not in hits:
+            hits.add(edge)
+            self.own_fired()[item] += 1
+
+    def count_down(self, item: int, count: int) -> int:
+        """So many edges into the item are settled; how many are left."""
+        left = self.waits[item] - count
+        if left:
+            self.own_waits()[item] = left
+        return left
+
+    def own_waits(self) -> list[int]:
+        """The round's own counts, to be changed."""
+        if self.waits is self.scope.waits:
+            self.waits = self.waits.copy()
+        return self.waits
+
+    def own_fired(self) -> list[int]:
+        """The round's own edges that fired, to be added to."""
+        if self.fired is self.scope.unfired:
+            self.fired = self.fired.copy()
+        return self.fired
+
+    def own_outputs(self) -> dict[int, Sequence[Message]]:
+        """The outputs of the graph's end nodes, to be added to."""
+        if self.outputs is NO_OUTPUTS:
+            self.outputs = {}
+        return self.outputs
+
+    def own_hits(self) -> dict[int, dict[int, set[int]]]:
+        """The round's own hits, to be added to."""
+        if self.hits is NO_HITS:
+            self.hits = {}
+        return self.hits
+
+    def take_hits(self, item: int) -> dict[int, set[int]]:
+        """Which edges into a loop fired, by the node they lead to."""
+        hits = self.hits.pop(item, NO_EDGES)
+        if not self.hits:
+            self.hits = NO_HITS
+        return hits
+
+    def hold(self, item: int) -> None:
+        """The item is ready, but its level is not."""
+        if self.held is NO_ITEMS:
+            self.held = []
+        self.held.append(item)
+
+    def take_verdict(self, verdict: Verdict, level: int, item: int) -> None:
+        """A step judged the loop; of several in a round, the logically last one counts."""
+        place = (level, item)
+        if verdict.goal_met is not None and place >= self.goal_place:
+            self.goal, self.goal_place = verdict, place
+            self.progress.scored = self.progress.scored or verdict.score is not None
+        if verdict.reason and place >= self.verdict_place:
+            self.verdict, self.verdict_place = verdict, place
+
+    def track(self, wires: tuple[Wire, ...], emission: Emission) -> None:
+        """Remember what the loops' ways out would carry if a contract ended them now."""
+        for wire in wires:
+            frame = self
+            for _ in range(wire.hops):
+                if wire.edge in frame.scope.ways:
+                    if frame.emitted is NO_EMISSIONS:
+                        frame.emitted = {}
+                    frame.emitted[wire.edge] = emission
+                frame = frame.parent  # type: ignore[assignment]

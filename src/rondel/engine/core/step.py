@@ -1,0 +1,82 @@
+"""One execution of one node."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mypy_extensions import mypyc_attr
+
+from rondel.engine.core.frame import Frame
+from rondel.engine.core.transcript import Transcript
+from rondel.engine.message import Message
+from rondel.graph.plan import PlanNode
+
+
+@mypyc_attr(free_list_len=1)
+class Step:
+    """One execution of one node, from its start until its tick."""
+
+    __slots__ = (
+        "answer",
+        "frame",
+        "fresh",
+        "inputs",
+        "item",
+        "level",
+        "node",
+        "number",
+        "parts",
+        "round",
+        "routing",
+        "transcript",
+        "visit",
+    )
+
+    def __init__(
+        self,
+        number: int,
+        node: PlanNode,
+        frame: Frame,
+        item: int,
+        level: int,
+        round: int,
+        visit: int,
+        transcript: Transcript,
+        inputs: Sequence[Message] = (),
+        fresh: Sequence[Message] = (),
+    ) -> None:
+        self.number = number
+        self.node = node
+        self.frame = frame
+        self.item = item
+        self.level = level
+        self.round = round
+        self.visit = visit
+        self.transcript = transcript
+        self.inputs = inputs
+        self.fresh = fresh
+        self.answer: Any = None
+        self.parts: dict[str, Any] | None = None
+        """Its durable sub-steps that are done, by name."""
+        self.routing: tuple[Message, ...] | None = None
+        """For a node with an inner graph: that graph's output, once it is over."""
+
+    @property
+    def address(self) -> str:
+        """Where the step is: loops with their rounds, then the node and its visit."""
+        address = self.frame.path(self.round) + self.node.name
+        return address if self.visit == 1 else f"{address}#{self.visit}"
+
+    @property
+    def rounds(self) -> list[tuple[str, int]]:
+        """The loops around the step with their rounds, outermost first."""
+        found: list[tuple[str, int]] = []
+        frame: Frame | None = self.frame
+        count = self.round
+        while frame is not None:
+            if frame.scope.head is not None:
+                found.append((frame.scope.name, count))
+            frame = frame.parent
+            count = frame.round if frame is not None else 0
+        return found[::-1]
