@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from rondel import Context, Engine, Graph, Outcome, Registry, Session, Usage, builtin_registry
 from rondel.engine import ticks
-from rondel.engine.core.fold import Core
+from rondel.engine.core.fold import apply, todo
 from rondel.engine.core.snapshot import dump, load
+from rondel.engine.core.state import SessionState
 from rondel.engine.core.step import Step
 from rondel.guards.circuit_breaker import CircuitBreaker, circuit_breaker
 from rondel.journal.memory import MemoryStore
@@ -52,12 +53,12 @@ class People:
 
     def forget_given(self, graph: Graph, past: Sequence[Any]) -> None:
         """Drop the answers that were given before."""
-        core = Core(graph.plan())
+        state = SessionState(graph.plan())
         for tick in past:
             if isinstance(tick, ticks.Answered):
-                node, _ = core.asker(tick.step)
+                node, _ = state.asker(tick.step)
                 self._given(node.id, of_a_loop=tick.step < 0).pop(0)
-            core.apply(tick)
+            apply(state, tick)
 
     async def help_on(self, session: Session) -> None:
         """Answer whatever there is an answer to."""
@@ -136,13 +137,13 @@ def _lay_out(store: MemoryStore, session: Session, length: int, snapshot: int | 
             inputs=row.inputs,
         )
     )
-    core, guard = Core(plan), circuit_breaker(plan)
+    state, guard = SessionState(plan), circuit_breaker(plan)
     for position, tick in enumerate(session.journal()[:length]):
         if position == snapshot:
-            store.save_snapshot(row.id, position, dump(core, guard and guard.dump()), keep=2)
+            store.save_snapshot(row.id, position, dump(state, guard and guard.dump()), keep=2)
         store.append(row.id, tick)
-        _fold(core, guard, tick)
-    store.set_status(row.id, core.status, core.reason)
+        _fold(state, guard, tick)
+    store.set_status(row.id, state.status, state.reason)
 
 
 @UNHURRIED
@@ -254,22 +255,22 @@ async def _priced_journal(case: Case, document: dict[str, Any], jitter: int) -> 
         return graph, list(session.journal())
 
 
-def _fold(core: Core, guard: CircuitBreaker | None, tick: Any) -> list[Any]:
+def _fold(state: SessionState, guard: CircuitBreaker | None, tick: Any) -> list[Any]:
     if guard is None:
-        core.apply(tick)
+        apply(state, tick)
         return []
     if isinstance(tick, ticks.Finished):
-        guard.weigh(core, tick)
-    core.apply(tick)
-    return list(guard.learn(core, tick))
+        guard.weigh(state, tick)
+    apply(state, tick)
+    return list(guard.learn(state, tick))
 
 
-def _state(core: Core, guard: CircuitBreaker | None) -> Any:
-    return msgspec.json.decode(dump(core, guard and guard.dump()))
+def _state(state: SessionState, guard: CircuitBreaker | None) -> Any:
+    return msgspec.json.decode(dump(state, guard and guard.dump()))
 
 
-def _todo(core: Core) -> list[object]:
-    commands = core.todo()
+def _todo(state: SessionState) -> list[object]:
+    commands = todo(state)
     return [(type(c).__name__, c.number if isinstance(c, Step) else None) for c in commands]
 
 
@@ -283,11 +284,11 @@ def test_a_snapshot_at_any_tick_restores_everything(
     graph, journal = asyncio.run(_priced_journal(case, document, jitter))
     plan = graph.plan()
     cuts = data.draw(st.sets(st.integers(0, len(journal)), max_size=6))
-    whole, guard = Core(plan), circuit_breaker(plan)
-    restored: list[tuple[Core, CircuitBreaker | None]] = []
+    whole, guard = SessionState(plan), circuit_breaker(plan)
+    restored: list[tuple[SessionState, CircuitBreaker | None]] = []
     for position, tick in enumerate([*journal, None]):
         if position in cuts:
-            twin, twin_guard = Core(plan), circuit_breaker(plan)
+            twin, twin_guard = SessionState(plan), circuit_breaker(plan)
             known = load(twin, dump(whole, guard and guard.dump()))
             if twin_guard is not None:
                 twin_guard.load(known)
@@ -296,9 +297,9 @@ def test_a_snapshot_at_any_tick_restores_everything(
             restored.append((twin, twin_guard))
         if tick is not None:
             found = _fold(whole, guard, tick)
-            for core, other in restored:
-                assert _fold(core, other, tick) == found
-                assert _state(core, other) == _state(whole, guard)
+            for state, other in restored:
+                assert _fold(state, other, tick) == found
+                assert _state(state, other) == _state(whole, guard)
 
 
 @UNHURRIED
@@ -309,13 +310,13 @@ def test_folding_the_journal_again_finds_the_same_locks(
     """Whatever the guard found while the session ran it finds again, so no lock is lost."""
     document = _with_prices(case, data)
     graph, journal = asyncio.run(_priced_journal(case, document, jitter))
-    core, guard = Core(graph.plan()), circuit_breaker(graph.plan())
+    state, guard = SessionState(graph.plan()), circuit_breaker(graph.plan())
     due = False
     for tick in journal:
         if isinstance(tick, ticks.Locked):
             assert due
-        locks = [type(item).__name__ for item in _fold(core, guard, tick)]
+        locks = [type(item).__name__ for item in _fold(state, guard, tick)]
         if isinstance(tick, ticks.Locked | ticks.Unlocked):
             due = False
         due = due or "Lock" in locks
-    assert not due or core.ended or core.lock is not None
+    assert not due or state.ended or state.lock is not None

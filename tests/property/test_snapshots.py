@@ -8,19 +8,20 @@ import msgspec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rondel.engine.core.fold import Core
+from rondel.engine.core.fold import apply, todo
 from rondel.engine.core.snapshot import dump, load
+from rondel.engine.core.state import SessionState
 from rondel.engine.core.step import Step
 from tests.property.harness import journal_of
 from tests.reference.generator import Case, graphs
 
 
-def _state(core: Core) -> object:
-    return msgspec.json.decode(dump(core))
+def _state(state: SessionState) -> object:
+    return msgspec.json.decode(dump(state))
 
 
-def _todo(core: Core) -> list[object]:
-    commands = core.todo()
+def _todo(state: SessionState) -> list[object]:
+    commands = todo(state)
     return [(type(c).__name__, c.number if isinstance(c, Step) else None) for c in commands]
 
 
@@ -36,17 +37,17 @@ def test_a_core_restored_anywhere_goes_on_the_same(
     graph, ticks = asyncio.run(journal_of(case.document, case.task, case.answers, jitter))
     plan = graph.plan()
     cuts = data.draw(st.sets(st.integers(0, len(ticks)), max_size=6))
-    whole = Core(plan)
-    restored: list[Core] = []
+    whole = SessionState(plan)
+    restored: list[SessionState] = []
     for position, tick in enumerate([*ticks, None]):
         if position in cuts:
-            copy = Core(plan)
+            copy = SessionState(plan)
             load(copy, dump(whole))
             assert _state(copy) == _state(whole)
             assert _todo(copy) == _todo(whole)
             restored.append(copy)
         if tick is not None:
-            whole.apply(tick)
-            for core in restored:
-                core.apply(tick)
-                assert _state(core) == _state(whole)
+            apply(whole, tick)
+            for state in restored:
+                apply(state, tick)
+                assert _state(state) == _state(whole)

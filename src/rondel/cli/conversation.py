@@ -47,8 +47,8 @@ def past_of(engine: Engine, session: Session, length: int | None = None) -> Past
         for event in narrator.tell(tick):
             if event.event == "human_input_required":
                 asked[event.address] = event
-    core = narrator.core
-    still = [core.asker(number)[1] for number in core.questions]
+    state = narrator.state
+    still = [state.asker(number)[1] for number in state.questions]
     return Past(narrator.seq, [asked[address] for address in still])
 
 

@@ -14,7 +14,7 @@ from rondel.cli.failures import complain
 from rondel.cli.options import Db, Debug, Id
 from rondel.cli.tables import short
 from rondel.cli.views import json_line
-from rondel.engine.core.fold import ENDED
+from rondel.engine.core.state import ENDED
 from rondel.sessions.engine import Engine
 from rondel.sessions.event import Event
 from rondel.sessions.events import Narrator

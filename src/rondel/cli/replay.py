@@ -13,7 +13,8 @@ from rondel.cli.events import print_json, print_line, told
 from rondel.cli.options import Db, Debug, Id
 from rondel.cli.show import question_text
 from rondel.cli.views import json_line, loop_text, status_text, usage_text
-from rondel.engine.core.fold import Core
+from rondel.engine.core.fold import apply
+from rondel.engine.core.state import SessionState
 from rondel.sessions.engine import Engine
 from rondel.sessions.fork import position_of
 from rondel.sessions.records import QuestionRecord, Result, questions_of, result_of
@@ -59,10 +60,10 @@ async def _replay(db: str | None, id: str, to: str | None, as_json: bool) -> int
 
 
 def _state(engine: Engine, session: Session, length: int) -> tuple[Result, list[QuestionRecord]]:
-    core = Core(session.plan)
+    state = SessionState(session.plan)
     for tick in engine.store.read(session.id, 0, length):
-        core.apply(tick)
-    return result_of(session.id, core), questions_of(core)
+        apply(state, tick)
+    return result_of(session.id, state), questions_of(state)
 
 
 def _face(result: Result, questions: list[QuestionRecord], to: str | None) -> dict[str, Any]:

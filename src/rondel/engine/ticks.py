@@ -199,10 +199,11 @@ class Forked(Tick, frozen=True, tag="fork"):
 Spending = Finished | Failed | Suspended | Substepped | Spent | Refused
 """What may tell of model calls."""
 
-Control = (
-    Signalled | Paused | Resumed | Retried | Stopped | Locked | Unlocked | Aborted | Noted | Forked
-)
-"""What comes from outside the steps."""
+Pausing = Paused | Resumed | Retried
+"""What holds the session up, or lets it go on."""
+
+Control = Signalled | Stopped | Locked | Unlocked | Aborted | Noted | Forked
+"""What else comes from outside the steps."""
 
 AnyTick = (
     Started
@@ -215,5 +216,6 @@ AnyTick = (
     | Refused
     | Judged
     | WayOut
+    | Pausing
     | Control
 )

@@ -77,7 +77,7 @@ def _past(graph: Graph, plan: Plan, store: Store) -> tuple[Amounts, str] | None:
     rows = sorted(rows, key=lambda row: row.created_at, reverse=True)[:PAST]
     if not rows:
         return None
-    spent = [usage_of(fold(store, row.id, plan).core) for row in rows]
+    spent = [usage_of(fold(store, row.id, plan).state) for row in rows]
     count = len(spent)
     amounts = Amounts(
         sum(usage.model_calls for usage in spent) / count,

@@ -9,8 +9,8 @@ from typing import Any
 
 from rondel.engine import ticks
 from rondel.engine.core import effects as fx
-from rondel.engine.core.effects import Effect
-from rondel.engine.core.fold import Core
+from rondel.engine.core.fold import replay
+from rondel.engine.core.state import SessionState
 from rondel.forecast.models import RUN
 from rondel.graph.plan import Plan
 from rondel.graph.reasons import (
@@ -107,11 +107,7 @@ class _Trace:
         self.loops: list[LoopRun] = []
         self.edges: Counter[int] = Counter()
         self._plan: Plan = session.plan
-        effects: list[Effect] = []
-        core = Core(self._plan, effects)
-        for tick in session.journal():
-            effects.clear()
-            core.apply(tick)
+        for tick, effects in replay(SessionState(self._plan), session.journal()):
             if isinstance(tick, ticks.Finished):
                 self.edges.update(tick.fired)
             for effect in effects:

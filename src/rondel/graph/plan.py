@@ -22,7 +22,6 @@ from rondel.graph.spec import (
 )
 
 if TYPE_CHECKING:
-    from rondel.graph.links import Link
     from rondel.graph.ordering import Ordering
 
 HEAD: Final = -1
@@ -178,7 +177,6 @@ class Scope:
         "last_level",
         "levels",
         "limit_ways",
-        "links",
         "listens",
         "max_rounds",
         "name",
@@ -191,7 +189,6 @@ class Scope:
         "strays",
         "target",
         "tracked",
-        "unfired",
         "waits",
         "ways",
         "wires",
@@ -217,8 +214,6 @@ class Scope:
         self.levels = order.levels
         self.last_level = max(order.levels, default=0)
         self.waits = order.waits
-        self.unfired = [0] * len(order.waits)
-        """What every round begins with."""
         self.settles = order.settles
         entered = -1 if head is None else item_of[head]
         self.strays = tuple(
@@ -245,8 +240,6 @@ class Scope:
         """The values that this loop, first, and the loops around it look for in its steps."""
         self.listens = False
         """Whether this loop or one around it judges its rounds by all that was said in them."""
-        self.links: tuple[Link | None, ...] | None = None
-        """Per item, what follows straight on it; found when the scope is first entered."""
 
     def agree(self, contract: LoopSpec) -> None:
         """Keep to this contract; what every round asks of it is at hand."""
@@ -262,7 +255,7 @@ class Scope:
 class Plan:
     """Everything about a graph's structure that running it needs."""
 
-    __slots__ = ("ages", "edges", "max_steps", "nodes", "root", "spec")
+    __slots__ = ("ages", "edges", "max_steps", "max_wall_time", "nodes", "root", "spec")
 
     def __init__(
         self,
@@ -278,6 +271,7 @@ class Plan:
         self.edges = edges
         self.root = root
         self.max_steps = spec.limits.max_steps
+        self.max_wall_time = spec.limits.budget.wall_time
         self.ages = ages
         """Whether some loop forgets what its nodes retained in older rounds."""
         for scope in (root, *[node.inner for node in nodes if node.inner is not None]):

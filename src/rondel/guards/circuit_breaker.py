@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from rondel.engine import ticks
-from rondel.engine.core.fold import Core
 from rondel.engine.core.frame import Frame
+from rondel.engine.core.state import SessionState
 from rondel.engine.core.step import Step
 from rondel.engine.protocols import Lock, Note
 from rondel.graph.plan import Plan
@@ -82,17 +82,17 @@ class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
 
     # Ticks
 
-    def weigh(self, core: Core, tick: ticks.Finished) -> ticks.Finished:
+    def weigh(self, state: SessionState, tick: ticks.Finished) -> ticks.Finished:
         """Measure what a model said in a loop; anybody else's words do not count."""
         self._heard = None
         if not (tick.usage or tick.step in self._model_steps) or not tick.messages:
             return tick
-        step = core.steps[tick.step]
+        step = state.steps[tick.step]
         loop = innermost_loop(step)
         if loop is None or not is_watched(step.node.spec) or not is_authored(step.node.spec):
             return tick
         key, now = (step.node.index, loop.entry), loop.round
-        voice = self._voices.get(key) or self._new_voice(core, key)
+        voice = self._voices.get(key) or self._new_voice(state, key)
         text = folded("\n".join(message.readable for message in tick.messages), now)
         entropy = voice.novelty.measure(text)
         said = signature(tick.messages, now)
@@ -101,30 +101,30 @@ class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
             return tick
         return msgspec.structs.replace(tick, entropy=round_off(entropy))
 
-    def learn(self, core: Core, tick: ticks.AnyTick) -> Sequence[Lock | Note]:
+    def learn(self, state: SessionState, tick: ticks.AnyTick) -> Sequence[Lock | Note]:
         """Take in what happened, and say what is wrong with it."""
-        found = [*self._found(core, tick), *self._confirmed(core)]
-        if found and self.due is None and core.lock is None:
+        found = [*self._found(state, tick), *self._confirmed(state)]
+        if found and self.due is None and state.lock is None:
             self.due = next((item for item in found if isinstance(item, Lock)), None)
         return found
 
-    def _found(self, core: Core, tick: ticks.AnyTick) -> Sequence[Lock | Note]:
+    def _found(self, state: SessionState, tick: ticks.AnyTick) -> Sequence[Lock | Note]:
         match tick:
             case ticks.Started():
                 self._estimate = self._spec.estimated_tokens or tick.estimate
                 self._estimated_from = tick.estimated_from
             case ticks.Finished() if tick.usage or self._heard is not None:
                 self._forget(tick.step)
-                return [*self._repetition(tick), *self._surge(core), *self._lateness(core)]
+                return [*self._repetition(tick), *self._surge(state), *self._lateness(state)]
             case ticks.Substepped():
-                return self._learn_part(core, tick)
+                return self._learn_part(state, tick)
             case ticks.Finished() | ticks.Failed() | ticks.Refused():
                 self._forget(tick.step)
-                return self._surge(core)
+                return self._surge(state)
             case ticks.Locked():
                 self.due = None
             case ticks.Unlocked() | ticks.Forked():
-                self._arm(core)
+                self._arm(state)
         return ()
 
     def _forget(self, step: int) -> None:
@@ -133,19 +133,19 @@ class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
         for key in [key for key in self._calls if key[0] == step]:
             del self._calls[key]
 
-    def _arm(self, core: Core) -> None:
+    def _arm(self, state: SessionState) -> None:
         """From here on everything counts anew."""
         self.due = None
-        self._tokens_before = core.spent.tokens
-        self._time_before = core.active
+        self._tokens_before = state.spent.tokens
+        self._time_before = state.active
         self._warned_of_tokens = False
         self._voices.clear()
         self._calls.clear()
         self._suspicions.clear()
 
-    def _new_voice(self, core: Core, key: Key) -> Voice:
+    def _new_voice(self, state: SessionState, key: Key) -> Voice:
         """Somebody speaks for the first time; who spoke in loops that are over is forgotten."""
-        self._voices = {k: voice for k, voice in self._voices.items() if k[1] in core.frames}
+        self._voices = {k: voice for k, voice in self._voices.items() if k[1] in state.frames}
         voice = self._voices[key] = Voice(self._spec.window, self._spec.repeats)
         return voice
 
@@ -201,13 +201,13 @@ class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
         }
         return Lock(LOOP_DETECTED, message, figures)
 
-    def _confirmed(self, core: Core) -> list[Lock]:
+    def _confirmed(self, state: SessionState) -> list[Lock]:
         """What was suspected of loops that have gone on; those that have ended are innocent."""
         if not self._suspicions:
             return []
         found = []
         for key, (of, lock) in list(self._suspicions.items()):
-            frame = core.frames.get(key[1])
+            frame = state.frames.get(key[1])
             if frame is not None and frame.round <= of and not frame.leaving:
                 continue
             del self._suspicions[key]
@@ -223,13 +223,13 @@ class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
 
     # Parts of steps
 
-    def _learn_part(self, core: Core, tick: ticks.Substepped) -> list[Lock | Note]:
+    def _learn_part(self, state: SessionState, tick: ticks.Substepped) -> list[Lock | Note]:
         found: list[Lock | Note] = []
         if tick.event == TOOL_CALL and isinstance(tick.value, dict):
-            found += self._called(core.steps[tick.step], tick)
+            found += self._called(state.steps[tick.step], tick)
         if tick.usage:
             self._model_steps[tick.step] = None
-            found += self._surge(core)
+            found += self._surge(state)
         return found
 
     def _called(self, step: Step, tick: ticks.Substepped) -> Iterator[Lock]:
@@ -255,12 +255,12 @@ class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
 
     # Tokens and time
 
-    def _surge(self, core: Core) -> list[Lock | Note]:
+    def _surge(self, state: SessionState) -> list[Lock | Note]:
         estimate = self._estimate or self._spec.estimated_tokens
         if not estimate:
             return []
         allowed = self._spec.token_factor * estimate
-        used = core.spent.tokens - self._tokens_before
+        used = state.spent.tokens - self._tokens_before
         if used <= allowed * NEARLY:
             return []
         figures = {
@@ -279,24 +279,24 @@ class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
         message = f"{used:,} tokens used; {allowed:,.0f} are allowed, {times}"
         return [Note(WARNING, {"reason": TOKEN_SURGE, "message": message, **figures})]
 
-    def _lateness(self, core: Core) -> list[Lock | Note]:
-        left = self._spec.timeout - core.active + self._time_before
-        return [self.overdue(core, core.last_at)] if left <= 0 else []
+    def _lateness(self, state: SessionState) -> list[Lock | Note]:
+        left = self._spec.timeout - state.active + self._time_before
+        return [self.overdue(state, state.last_at)] if left <= 0 else []
 
-    def time_left(self, core: Core, now: float) -> float | None:
+    def time_left(self, state: SessionState, now: float) -> float | None:
         """Seconds that the session may still run."""
-        return self._spec.timeout - self._ran(core, now)
+        return self._spec.timeout - self._ran(state, now)
 
-    def overdue(self, core: Core, now: float) -> Lock:
+    def overdue(self, state: SessionState, now: float) -> Lock:
         """The lock for a session that has run too long."""
-        ran = self._ran(core, now)
+        ran = self._ran(state, now)
         message = f"running for {ran:.3g} s, longer than {self._spec.timeout:g} s"
         return Lock(TIMEOUT, message, {"running": round(ran, 3), "timeout": self._spec.timeout})
 
-    def _ran(self, core: Core, now: float) -> float:
-        if core.status == "pending":
+    def _ran(self, state: SessionState, now: float) -> float:
+        if state.status == "pending":
             return 0.0
-        return now - core.started_at - core.idle - self._time_before
+        return now - state.started_at - state.idle - self._time_before
 
     # Snapshots
 
@@ -354,10 +354,7 @@ def is_authored(node: NodeSpec) -> bool:
 
 def innermost_loop(step: Step) -> Frame | None:
     """The entry of the innermost loop around a step, loops around inner graphs included."""
-    frame: Frame | None = step.frame
-    while frame is not None and frame.scope.head is None:
-        frame = frame.parent
-    return frame
+    return next(iter(step.frame.loops_outward()), None)
 
 
 def circuit_breaker(plan: Plan) -> CircuitBreaker | None:

@@ -12,7 +12,6 @@ from typing import Any
 
 import msgspec
 
-from rondel.engine.core.said import Said
 from rondel.engine.message import NO_DATA, Message
 from rondel.engine.ticks import AnyTick, Finished
 from rondel.errors import JournalCorrupt
@@ -38,10 +37,8 @@ class _Short(msgspec.Struct, array_like=True):
     messages: list[_Said]
 
 
-def encode(tick: AnyTick | Said) -> bytes:
+def encode(tick: AnyTick) -> bytes:
     """The record of a tick; refuses what would not come back as it is."""
-    if isinstance(tick, Said):
-        return _encode_said(tick)
     if isinstance(tick, Finished):
         record = _encode_short(tick)
         if record is not None:
@@ -57,19 +54,6 @@ def decode(record: bytes) -> AnyTick:
         return _decode(memoryview(record)[1:])
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise JournalCorrupt(f"a record of the journal is damaged: {error}") from error
-
-
-def _encode_said(said: Said) -> bytes:
-    message = said.message
-    content, source, data = message.content, message.source, message.data
-    is_plain = content.__class__ is str and source.__class__ is str and message.role == _ROLE
-    if is_plain and not message.kept and (data is NO_DATA or _is_flat(data)):
-        words = (content, source, data) if data else (content, source)
-        try:
-            return _MARK + _encode((said.at, said.step, said.fired, said.took, (words,)))
-        except (TypeError, ValueError):
-            return encode(said.tick)  # to be refused with the place where it is
-    return encode(said.tick)
 
 
 def _encode_short(tick: Finished) -> bytes | None:

@@ -9,7 +9,6 @@ from hashlib import sha256
 
 from msgspec.structs import replace
 
-from rondel.engine.core.said import Said
 from rondel.engine.ticks import AnyTick
 from rondel.errors import JournalError, UnknownSession
 from rondel.journal.attachments import used_in
@@ -36,7 +35,7 @@ class _Log:
     updated_at: float
     status: str
     reason: str
-    ticks: list[AnyTick | Said] = field(default_factory=list)
+    ticks: list[AnyTick] = field(default_factory=list)
     owner: str | None = None
     """Who has leased it, until when: see `until`."""
     until: float = 0.0
@@ -159,7 +158,7 @@ class MemoryStore(Recollection):
 
     # Ticks
 
-    def writer(self, id: str) -> Callable[[AnyTick | Said], None]:
+    def writer(self, id: str) -> Callable[[AnyTick], None]:
         """`append` for one session."""
         return Ticks(self._log(id).ticks, encode).append
 
@@ -194,7 +193,7 @@ class MemoryStore(Recollection):
             past = self.read(log.parent.row.id, start, limit)
         first = max(start - shared, 0)
         last = None if stop is None else max(stop - shared, 0)
-        own = [tick.tick if isinstance(tick, Said) else tick for tick in log.ticks[first:last]]
+        own = log.ticks[first:last]
         return [*past, *own] if past else own
 
     def scan(self, id: str, start: int = 0) -> Iterator[Sequence[AnyTick]]:

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from rondel.engine.core.said import Said
 from rondel.engine.ticks import AnyTick
 from rondel.errors import JournalError, UnknownSession, Unstorable
 from rondel.journal import (
@@ -190,11 +189,11 @@ class SqliteStore:
 
     # Ticks
 
-    def writer(self, id: str) -> Callable[[AnyTick | Said], Durable]:
+    def writer(self, id: str) -> Callable[[AnyTick], Durable]:
         """`append` for one session."""
         heads, write = self._heads, self._writer.append
 
-        def append(tick: AnyTick | Said) -> Durable:
+        def append(tick: AnyTick) -> Durable:
             head = heads.get(id)
             if ARMED or head is None or head.error is not None:
                 return self.append(id, tick)
@@ -208,7 +207,7 @@ class SqliteStore:
     def append(
         self,
         id: str,
-        tick: AnyTick | Said,
+        tick: AnyTick,
         status: str | None = None,
         reason: str = "",
         letter: int | None = None,

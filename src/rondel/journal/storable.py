@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
-from rondel.engine.core.said import Said
 from rondel.engine.message import NO_DATA, Message
 from rondel.engine.ticks import AnyTick, Finished
 
@@ -24,19 +23,13 @@ class Ticks:
 
     __slots__ = ("_encode", "_ticks")
 
-    def __init__(
-        self, ticks: list[AnyTick | Said], encode: Callable[[AnyTick | Said], bytes]
-    ) -> None:
-        self._ticks: list[AnyTick | Said] = ticks
-        self._encode: Callable[[AnyTick | Said], bytes] = encode
+    def __init__(self, ticks: list[AnyTick], encode: Callable[[AnyTick], bytes]) -> None:
+        self._ticks: list[AnyTick] = ticks
+        self._encode: Callable[[AnyTick], bytes] = encode
 
-    def append(self, tick: AnyTick | Said) -> None:
+    def append(self, tick: AnyTick) -> None:
         """Add a tick, or refuse it."""
-        if isinstance(tick, Said):
-            is_plain = _is_plain_message(tick.message)
-        else:
-            is_plain = isinstance(tick, Finished) and _is_plain_step(tick)
-        if not is_plain:
+        if not (isinstance(tick, Finished) and _is_plain_step(tick)):
             self._encode(tick)
         self._ticks.append(tick)
 

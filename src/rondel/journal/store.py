@@ -21,7 +21,6 @@ from typing import Any, Protocol
 
 import msgspec
 
-from rondel.engine.core.said import Said
 from rondel.engine.ticks import AnyTick
 
 ENDED = ("completed", "bounded", "failed", "cancelled")
@@ -196,8 +195,8 @@ class Store(Protocol):
 
     # Ticks
 
-    def writer(self, id: str) -> Callable[[AnyTick | Said], Durable]:
-        """`append` for one session; it also takes what is short for a tick."""
+    def writer(self, id: str) -> Callable[[AnyTick], Durable]:
+        """`append` for one session."""
         ...
 
     def append(

@@ -72,12 +72,12 @@ class Scribe:
         if event.event == TOKENS and self._texts.add(event):
             drive = self._session.drive
             if drive is not None:
-                self._texts.keep({step.address for step in drive.core.steps.all()})
+                self._texts.keep({step.address for step in drive.state.steps.values()})
 
     def copy(self) -> Texts:
         """What was said so far in steps under way."""
         drive = self._session.drive
-        running = set() if drive is None else {step.address for step in drive.core.steps.all()}
+        running = set() if drive is None else {step.address for step in drive.state.steps.values()}
         self._texts.keep(running)
         copied = Texts()
         for event in self._texts.events():

@@ -11,7 +11,8 @@ import msgspec
 from fastapi import APIRouter, Header, Query
 from starlette.responses import Response
 
-from rondel.engine.core.fold import Core
+from rondel.engine.core.fold import apply
+from rondel.engine.core.state import SessionState
 from rondel.errors import CallError, JournalError, KeyReused
 from rondel.journal.store import SessionRow
 from rondel.server import schemas
@@ -285,9 +286,9 @@ def _state(site: Site, session: Session, at: str | None) -> dict[str, Any]:
     length = session.row.length
     if at is not None:
         length = position_of(session.plan, session.journal(), at)
-    core = Core(session.plan)
+    state = SessionState(session.plan)
     for tick in site.engine.store.read(session.id, 0, length):
-        core.apply(tick)
-    state = msgspec.to_builtins(result_of(session.id, core))
+        apply(state, tick)
+    state = msgspec.to_builtins(result_of(session.id, state))
     del state["session_id"]
-    return {**state, "at": at, "loops": loops_of(core), "questions": open_questions(core)}
+    return {**state, "at": at, "loops": loops_of(state), "questions": open_questions(state)}

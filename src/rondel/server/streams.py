@@ -9,7 +9,7 @@ from fastapi import APIRouter, Header, Query
 from sse_starlette import EventSourceResponse
 from starlette.responses import Response
 
-from rondel.engine.core.fold import ENDED
+from rondel.engine.core.state import ENDED
 from rondel.server.access import Caller, Viewer
 from rondel.server.channel import history
 from rondel.server.docs import errors

@@ -13,7 +13,8 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from rondel.engine.core.fold import Core
+from rondel.engine.core.fold import apply
+from rondel.engine.core.state import SessionState
 from rondel.engine.ticks import AnyTick
 from rondel.errors import CallError, GraphError, JournalError
 from rondel.journal.codec import decode, encode
@@ -157,12 +158,12 @@ def _attachment(file: str, number: int, line: bytes) -> bytes:
 def _folded(file: str, row: SessionRow, ticks: list[AnyTick]) -> tuple[str, str]:
     """The state that the ticks lead to, which is also the proof that they fit the graph."""
     try:
-        core = Core(Graph.outline(row.document, row.includes).plan())
+        state = SessionState(Graph.outline(row.document, row.includes).plan())
     except (GraphError, AttributeError, KeyError, TypeError) as error:
         raise CallError(f"{file}:1: the session's graph is damaged: {error}") from error
     for number, tick in enumerate(ticks, 2):
         try:
-            core.apply(tick)
+            apply(state, tick)
         except Exception as error:  # the fold trusts its journal; a file is not to be trusted
             raise CallError(f"{file}:{number}: the tick does not fit the session") from error
-    return core.status, core.reason
+    return state.status, state.reason

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rondel.engine.core.fold import Core
+from rondel.engine.core.state import SessionState
 from rondel.journal.clock import Clock
 from rondel.journal.store import Store
 
@@ -16,12 +16,12 @@ class Clocks:
         self._now = store.now
         self._ahead: dict[str, Clock] = {}
 
-    def of(self, id: str, core: Core) -> Callable[[], float]:
+    def of(self, id: str, state: SessionState) -> Callable[[], float]:
         """The clock of a session; it is never behind what the session has recorded."""
-        if self._now() >= core.last_at:
+        if self._now() >= state.last_at:
             self._ahead.pop(id, None)
             return self._now
         kept = self._ahead.get(id)
-        if kept is None or kept.now() < core.last_at:
-            kept = self._ahead[id] = Clock(core.last_at)
+        if kept is None or kept.now() < state.last_at:
+            kept = self._ahead[id] = Clock(state.last_at)
         return kept.now

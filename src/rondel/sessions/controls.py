@@ -7,14 +7,14 @@ from typing import Any, NoReturn
 import msgspec
 
 from rondel.engine import ticks
-from rondel.engine.core.fold import Core
+from rondel.engine.core.state import SessionState
 from rondel.errors import CallError, WrongState
 
 
 class Control(msgspec.Struct, frozen=True, tag_field="do", omit_defaults=True):
     """The base of all controls; `by` says who asked for it.
 
-    Each has a method `tick(session, core, now)`: the tick to record, or None if there is nothing
+    Each has a method `tick(session, state, now)`: the tick to record, or None if there is nothing
     to do; it raises WrongState where the session's state does not take it.
     """
 
@@ -27,28 +27,28 @@ class Answer(Control, frozen=True, tag="answer"):
     text: Any = None
     node: str | None = None
 
-    def tick(self, session: str, core: Core, now: float) -> ticks.Answered:
-        return ticks.Answered(now, self._step(session, core), self.text, self.by)
+    def tick(self, session: str, state: SessionState, now: float) -> ticks.Answered:
+        return ticks.Answered(now, self._step(session, state), self.text, self.by)
 
-    def _step(self, session: str, core: Core) -> int:
-        for number in core.questions:
-            asking, _ = core.asker(number)
+    def _step(self, session: str, state: SessionState) -> int:
+        for number in state.questions:
+            asking, _ = state.asker(number)
             if self.node in (None, asking.id, asking.name):
                 return number
-        if self.node is not None and core.plan.node(self.node) is None:
+        if self.node is not None and state.plan.node(self.node) is None:
             raise CallError(f"session {session} has no node {self.node!r}")
         whose = f" of node {self.node!r}" if self.node is not None else ""
-        raise WrongState(f"session {session} is {core.status}: no open question{whose} to answer")
+        raise WrongState(f"session {session} is {state.status}: no open question{whose} to answer")
 
 
 class Pause(Control, frozen=True, tag="pause"):
     """Start no further step; steps under way finish."""
 
-    def tick(self, session: str, core: Core, now: float) -> ticks.Paused | None:
-        _demand_alive(session, core, "paused")
-        if core.lock is not None:
+    def tick(self, session: str, state: SessionState, now: float) -> ticks.Paused | None:
+        _demand_alive(session, state, "paused")
+        if state.lock is not None:
             raise WrongState(f"session {session} is locked; it starts no step until it is unlocked")
-        return None if core.paused else ticks.Paused(now, self.by)
+        return None if state.paused else ticks.Paused(now, self.by)
 
 
 class Resume(Control, frozen=True, tag="resume"):
@@ -59,22 +59,24 @@ class Resume(Control, frozen=True, tag="resume"):
 
     free: bool = False
 
-    def tick(self, session: str, core: Core, now: float) -> ticks.Resumed | ticks.Retried | None:
-        if core.ended:
-            return None if core.failure is None else ticks.Retried(now, self.by)
-        if core.lock is not None:
+    def tick(
+        self, session: str, state: SessionState, now: float
+    ) -> ticks.Resumed | ticks.Retried | None:
+        if state.ended:
+            return None if state.failure is None else ticks.Retried(now, self.by)
+        if state.lock is not None:
             raise WrongState(f"session {session} is locked; unlock it to go on")
-        stands = core.status in ("paused", "running") or (self.free and not core.free)
+        stands = state.status in ("paused", "running") or (self.free and not state.free)
         return ticks.Resumed(now, self.by, self.free) if stands else None
 
 
 class Stop(Control, frozen=True, tag="stop"):
     """End the session; steps under way are cancelled."""
 
-    def tick(self, session: str, core: Core, now: float) -> ticks.Stopped | None:
-        if core.status == "cancelled":
+    def tick(self, session: str, state: SessionState, now: float) -> ticks.Stopped | None:
+        if state.status == "cancelled":
             return None
-        _demand_alive(session, core, "stopped")
+        _demand_alive(session, state, "stopped")
         return ticks.Stopped(now, self.by)
 
 
@@ -84,8 +86,8 @@ class Signal(Control, frozen=True, tag="signal"):
     name: str = ""
     data: Any = None
 
-    def tick(self, session: str, core: Core, now: float) -> ticks.Signalled:
-        _demand_alive(session, core, "signalled")
+    def tick(self, session: str, state: SessionState, now: float) -> ticks.Signalled:
+        _demand_alive(session, state, "signalled")
         return ticks.Signalled(now, self.name, self.data, self.by)
 
 
@@ -95,9 +97,9 @@ class Unlock(Control, frozen=True, tag="unlock"):
     risk_justification: str = ""
     safety_checks: list[bool] = []
 
-    def tick(self, session: str, core: Core, now: float) -> ticks.Unlocked | None:
-        _demand_alive(session, core, "unlocked")
-        if core.lock is None:
+    def tick(self, session: str, state: SessionState, now: float) -> ticks.Unlocked | None:
+        _demand_alive(session, state, "unlocked")
+        if state.lock is None:
             return None
         if not self.risk_justification.strip() and self.safety_checks != [True, True, True]:
             raise CallError(
@@ -109,8 +111,13 @@ class Unlock(Control, frozen=True, tag="unlock"):
 class Expire(Control, frozen=True, tag="expire"):
     """Settle the oldest question whose deadline has passed."""
 
-    def tick(self, session: str, core: Core, now: float) -> ticks.Answered | ticks.Failed | None:  # noqa: ARG002
-        for number, question in core.questions.items():
+    def tick(
+        self,
+        session: str,  # noqa: ARG002
+        state: SessionState,
+        now: float,
+    ) -> ticks.Answered | ticks.Failed | None:
+        for number, question in state.questions.items():
             if question.deadline is None or question.deadline > now:
                 continue
             if question.otherwise is not None:
@@ -152,6 +159,6 @@ def raise_refusal(refusal: str) -> NoReturn:
     raise (CallError if kind == CallError.__name__ else WrongState)(sentence)
 
 
-def _demand_alive(session: str, core: Core, what: str) -> None:
-    if core.ended:
-        raise WrongState(f"session {session} is {core.status}; it cannot be {what} any more")
+def _demand_alive(session: str, state: SessionState, what: str) -> None:
+    if state.ended:
+        raise WrongState(f"session {session} is {state.status}; it cannot be {what} any more")

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rondel.engine import ticks
-from rondel.engine.core.fold import Core
+from rondel.engine.core.fold import apply
+from rondel.engine.core.state import SessionState
 from rondel.errors import SessionBusy
 from rondel.journal.store import finish
 from rondel.sessions.controls import (
@@ -114,29 +115,31 @@ class Delivery:
         """
         engine, session = self._engine, self._session
         engine.take(session)
-        core: Core | None = None
+        state: SessionState | None = None
         try:
             if letter is not None and engine.store.reply_to(letter) is not None:
                 return False
-            core = fold(engine.store, session.id, session.plan).core
-            tick = self._asked(control, core, letter)
+            state = fold(engine.store, session.id, session.plan).state
+            tick = self._asked(control, state, letter)
             if tick is None:
                 return False
-            if core.status == "running" and not isinstance(tick, ticks.Resumed):
-                await self._append(core, ticks.Resumed(tick.at))  # nobody ran it until now
-            await self._append(core, tick, letter)
+            if state.status == "running" and not isinstance(tick, ticks.Resumed):
+                await self._append(state, ticks.Resumed(tick.at))  # nobody ran it until now
+            await self._append(state, tick, letter)
             return True
         finally:
             engine.let_go(session)
-            if core is not None:
-                session.mind_deadline(core)
+            if state is not None:
+                session.mind_deadline(state)
             await session.notice(letters=False)
 
-    def _asked(self, control: AnyControl, core: Core, letter: int | None) -> ticks.AnyTick | None:
+    def _asked(
+        self, control: AnyControl, state: SessionState, letter: int | None
+    ) -> ticks.AnyTick | None:
         """The tick of a control; a letter that leads to none is told so, and why."""
         session, store = self._session, self._engine.store
         try:
-            tick = control.tick(session.id, core, self._engine.clocks.of(session.id, core)())
+            tick = control.tick(session.id, state, self._engine.clocks.of(session.id, state)())
         except REFUSALS as error:
             if letter is not None:
                 store.reply(session.id, letter, refusal_of(error))
@@ -145,7 +148,9 @@ class Delivery:
             store.reply(session.id, letter)
         return tick
 
-    async def _append(self, core: Core, tick: ticks.AnyTick, letter: int | None = None) -> None:
-        core.apply(tick)
+    async def _append(
+        self, state: SessionState, tick: ticks.AnyTick, letter: int | None = None
+    ) -> None:
+        apply(state, tick)
         append = self._engine.store.append
-        await finish(append(self._session.id, tick, core.status, core.reason, letter))
+        await finish(append(self._session.id, tick, state.status, state.reason, letter))

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from rondel.engine import ticks
-from rondel.engine.core.fold import Core
+from rondel.engine.core.fold import apply
+from rondel.engine.core.state import SessionState
 from rondel.engine.message import Message
 from rondel.graph.plan import Plan
 from rondel.graph.spec import Budget
@@ -18,14 +19,14 @@ def first_difference(before: Plan, after: Plan, journal: Iterable[ticks.AnyTick]
     The tick in which they part is shared too, as long as it says what a step did, and not what a
     contract decided.
     """
-    one, other = Core(before), Core(after)
+    one, other = SessionState(before), SessionState(after)
     for position, tick in enumerate(journal):
         if _is_decided_anew(one, other, tick):
             return position
         begun = one.step_count
-        one.apply(tick)
+        apply(one, tick)
         try:
-            other.apply(tick)
+            apply(other, tick)
         except (LookupError, AssertionError, AttributeError):
             return position
         if _standing(one, begun) != _standing(other, begun):
@@ -33,19 +34,19 @@ def first_difference(before: Plan, after: Plan, journal: Iterable[ticks.AnyTick]
     return None
 
 
-def _standing(core: Core, begun: int) -> tuple[Any, ...]:
+def _standing(state: SessionState, begun: int) -> tuple[Any, ...]:
     """Where a session stands: what is under way, and what its newest steps were given."""
     frames = [
         (frame.entry, frame.round, frame.judging, frame.halted, frame.ways is None)
-        for frame in core.frames.values()
+        for frame in state.frames.values()
     ]
-    steps = core.steps.all()
+    steps = state.steps.values()
     given: list[list[Message]] = [list(step.inputs) for step in steps if step.number > begun]
     under_way = [(step.number, step.node.index) for step in steps]
-    return core.status, core.step_count, frames, under_way, list(core.questions), given
+    return state.status, state.step_count, frames, under_way, list(state.questions), given
 
 
-def _is_decided_anew(one: Core, other: Core, tick: ticks.AnyTick) -> bool:
+def _is_decided_anew(one: SessionState, other: SessionState, tick: ticks.AnyTick) -> bool:
     """Whether a tick says what a contract decided, and the other contract is a different one."""
     match tick:
         case ticks.Judged():
@@ -53,16 +54,16 @@ def _is_decided_anew(one: Core, other: Core, tick: ticks.AnyTick) -> bool:
         case ticks.Refused():
             return _budget(one, tick.entry) != _budget(other, tick.entry)
         case ticks.Aborted():
-            untils = [[_until(core, entry) for entry in core.frames] for core in (one, other)]
+            untils = [[_until(state, entry) for entry in state.frames] for state in (one, other)]
             return untils[0] != untils[1]
         case _:
             return False
 
 
-def _until(core: Core, entry: int) -> Any:
-    return core.frames[entry].scope.contract.until
+def _until(state: SessionState, entry: int) -> Any:
+    return state.frames[entry].scope.contract.until
 
 
-def _budget(core: Core, entry: int) -> Budget:
-    scope = core.frames[entry].scope
-    return core.plan.spec.limits.budget if scope.head is None else scope.contract.budget
+def _budget(state: SessionState, entry: int) -> Budget:
+    scope = state.frames[entry].scope
+    return state.plan.spec.limits.budget if scope.head is None else scope.contract.budget

@@ -197,8 +197,8 @@ class Engine:
             page = self.store.sessions("waiting", before=before)
             for row in page.rows:
                 session = self.get(row.id)
-                core = fold(self.store, row.id, session.plan).core
-                session.mind_deadline(core)
+                state = fold(self.store, row.id, session.plan).state
+                session.mind_deadline(state)
             before = page.next
             if before is None:
                 return

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, Final
 
 from rondel.engine import ticks
 from rondel.engine.core import effects as fx
 from rondel.engine.core.effects import Effect
-from rondel.engine.core.fold import Core
+from rondel.engine.core.fold import apply
 from rondel.engine.core.frame import Frame
 from rondel.engine.core.loop_end import LoopEnd
+from rondel.engine.core.state import SessionState
 from rondel.engine.core.step import Step
 from rondel.engine.message import Message
 from rondel.engine.protocols import Question, Usage
@@ -51,7 +52,7 @@ class Narrator:
         self.debug = debug
         self.seq = 0
         self._effects: list[Effect] = []
-        self.core = Core(plan, self._effects)
+        self.state = SessionState(plan, self._effects)
         self._tallies: dict[int, RoundTally] = {}
         self._at = ""
         self._told: list[Event] = []
@@ -59,7 +60,7 @@ class Narrator:
     def tell(self, tick: ticks.AnyTick) -> list[Event]:
         """The events of the next tick."""
         self._effects.clear()
-        self.core.apply(tick)
+        apply(self.state, tick)
         self._at = to_microsecond(tick.at)
         told = self._told = []
         for effect in self._effects:
@@ -102,7 +103,7 @@ class Narrator:
         """What a step is shown besides its messages: whose words they are."""
         if step.node.recall is NOTHING:
             return None
-        recalled = recalled_by(step, step.inputs, self.core.inputs).messages
+        recalled = recalled_by(step, step.inputs, self.state.inputs).messages
         whose = [{"source": message.source, "role": message.role} for message in recalled]
         return {"recalled": whose} if whose else None
 
@@ -159,8 +160,8 @@ class Narrator:
         self._tell_of_step(effect, "token_usage", face)
 
     def _tallies_around(self, step: Step) -> list[RoundTally]:
-        loops = _loops_around(step.frame)
-        return [self._tallies[loop.entry] for loop in loops if loop.entry in self._tallies]
+        entries = [loop.entry for loop in step.frame.loops_outward()]
+        return [self._tallies[entry] for entry in entries if entry in self._tallies]
 
     # Loops
 
@@ -205,8 +206,8 @@ class Narrator:
         match effect:
             case fx.StatusChanged():
                 data = {"status": effect.status, "reason": effect.reason}
-                if self.core.message and self.core.ended:
-                    data["message"] = self.core.message
+                if self.state.message and self.state.ended:
+                    data["message"] = self.state.message
                 self._say("session_state_change", data)
             case fx.Skipped():
                 self._tell_skipped(effect)
@@ -219,14 +220,14 @@ class Narrator:
                 head = self._head_of(effect.frame)
                 self._say("human_input_received", face, head, effect.address)
             case fx.LoopEnded():
-                if not self.core.ended:  # else the session may go on, and the loop with it
+                if not self.state.ended:  # else the session may go on, and the loop with it
                     self._tallies.pop(effect.frame.entry, None)
                 end = effect.end
                 self._say("loop:exited", loop_face(end), end.loop, end.address)
 
     def _refused(self, step: Step, tick: ticks.Refused) -> str:
         """The status of a step that may spend no more: what was paid for was not skipped."""
-        if step.number in self.core.parked:
+        if step.number in self.state.parked:
             return "suspended"
         return "failed" if tick.usage or step.parts else "skipped"
 
@@ -265,14 +266,6 @@ def loop_face(end: LoopEnd) -> dict[str, Any]:
 
 def _lock_face(tick: ticks.Locked) -> dict[str, Any]:
     return {"reason": tick.reason, "message": tick.message, **tick.figures}
-
-
-def _loops_around(frame: Frame) -> Iterator[Frame]:
-    current: Frame | None = frame
-    while current is not None:
-        if current.scope.head is not None:
-            yield current
-        current = current.parent
 
 
 def _question(question: Question, messages: Iterable[Message]) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from rondel.engine import ticks
 from rondel.engine.core import effects as fx
 from rondel.engine.core.effects import Effect
-from rondel.engine.core.fold import ENDED, Core
+from rondel.engine.core.fold import apply, replay
+from rondel.engine.core.state import ENDED, SessionState
 from rondel.engine.emit import Emit
 from rondel.engine.message import Message
 from rondel.errors import CallError
@@ -100,10 +101,10 @@ def _length(
 
 def _said(plan: Plan, past: Sequence[ticks.AnyTick], at: str, said: Any) -> Emit:
     """What a step says in the fork, in the place of what it said; else it is as it was."""
-    core, last = Core(plan), past[-1] if past else None
+    state, last = SessionState(plan), past[-1] if past else None
     for tick in past[:-1]:
-        core.apply(tick)
-    if not isinstance(last, ticks.Finished | ticks.Failed) or core.steps[last.step].address != at:
+        apply(state, tick)
+    if not isinstance(last, ticks.Finished | ticks.Failed) or state.steps[last.step].address != at:
         raise CallError(f"output is what a step said that has ended; there is none at {at!r}")
     message = _message(said)
     if isinstance(last, ticks.Failed):
@@ -128,12 +129,9 @@ def position_of(plan: Plan, journal: Any, address: str, *, answering: bool = Fal
     A step's address is before its outcome, or before the answer it got; a loop's with a round is
     where that round began, or, for another answer, where it was answered.
     """
-    effects: list[Effect] = []
-    core = Core(plan, effects)
+    state = SessionState(plan)
     known: dict[str, None] = {}
-    for position, tick in enumerate(journal):
-        effects.clear()
-        core.apply(tick)
+    for position, (_, effects) in enumerate(replay(state, journal)):
         for effect in effects:
             place = _place(effect, answering=answering)
             if place is None:
@@ -142,8 +140,8 @@ def position_of(plan: Plan, journal: Any, address: str, *, answering: bool = Fal
             if found == address:
                 return position if before else position + 1
             known[found] = None
-    running = [step.address for step in core.steps.all()]
-    running += [core.asker(question)[1] for question in core.questions if question < 0]
+    running = [step.address for step in state.steps.values()]
+    running += [state.asker(question)[1] for question in state.questions if question < 0]
     if address in running:
         return len(journal)
     close = get_close_matches(address, [*known, *running], 3, 0.5)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from rondel.engine.core.fold import Core
+from rondel.engine.core.fold import apply
+from rondel.engine.core.state import SessionState
 from rondel.journal.verify import Verdict
 from rondel.sessions.engine import Engine
 
@@ -21,10 +22,10 @@ def whole_verdicts(engine: Engine, verdicts: Iterable[Verdict]) -> Iterator[Verd
 
 def _fold_problem(engine: Engine, id: str) -> str | None:
     try:
-        core = Core(engine.get(id).plan)
+        state = SessionState(engine.get(id).plan)
         for batch in engine.store.scan(id):
             for tick in batch:
-                core.apply(tick)
+                apply(state, tick)
     except Exception as error:
         return f"its history does not fold: {type(error).__name__}: {error}"
     return None

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any, Protocol, cast
 
 from rondel.engine import ticks
-from rondel.engine.core.said import Said
 from rondel.engine.ticks import AnyTick
 from rondel.journal.store import Durable, SessionRow, Store
 
@@ -66,13 +65,13 @@ class NewsStore:
             self._changed(id, status)
         return durable
 
-    def writer(self, id: str) -> Callable[[AnyTick | Said], Durable]:
+    def writer(self, id: str) -> Callable[[AnyTick], Durable]:
         """`append` for one session, which is driven here from now on."""
         append = self.store.writer(id)
         if self.listener is not None:
             self.listener.driven(id)
 
-        def write(tick: AnyTick | Said) -> Durable:
+        def write(tick: AnyTick) -> Durable:
             durable = append(tick)
             if type(tick) in TOLD:
                 self._changed(id, None)

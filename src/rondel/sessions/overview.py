@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import yaml
 
-from rondel.engine.core.fold import Core
 from rondel.engine.core.frame import Frame
 from rondel.engine.core.loop_end import LoopEnd
+from rondel.engine.core.state import SessionState
 from rondel.graph.moments import to_microsecond
 from rondel.graph.spec import Budget
 from rondel.journal.store import SessionRow
@@ -46,41 +46,41 @@ def row_overview(row: SessionRow, driver: str | None = None) -> dict[str, Any]:
 def overview_of(engine: Engine, session: Session) -> dict[str, Any]:
     """All that there is to a session but its steps, rounds and events."""
     row = session.row
-    core = core_of(engine, session)
-    result = msgspec.to_builtins(result_of(session.id, core))
+    state = core_of(engine, session)
+    result = msgspec.to_builtins(result_of(session.id, state))
     del result["session_id"], result["loops"]
     return {
         **row_overview(row, engine.driver_of(row.id)),
         **result,
-        "steps": core.step_count,
-        "loops": loops_of(core),
-        "limits": limits_of(core),
-        "breaker": _breaker(core),
-        "questions": open_questions(core),
+        "steps": state.step_count,
+        "loops": loops_of(state),
+        "limits": limits_of(state),
+        "breaker": _breaker(state),
+        "questions": open_questions(state),
         "graph": _graph(engine, row),
     }
 
 
-def core_of(engine: Engine, session: Session) -> Core:
+def core_of(engine: Engine, session: Session) -> SessionState:
     """The session's state: as this process drives it, or folded from its journal."""
     drive = session.drive
-    return drive.core if drive is not None else fold(engine.store, session.id, session.plan).core
+    return drive.state if drive is not None else fold(engine.store, session.id, session.plan).state
 
 
-def open_questions(core: Core) -> list[dict[str, Any]]:
+def open_questions(state: SessionState) -> list[dict[str, Any]]:
     """The open questions with what the person asked is to look at, oldest first."""
     found = []
-    for number, record in zip(core.questions, questions_of(core), strict=True):
+    for number, record in zip(state.questions, questions_of(state), strict=True):
         face: dict[str, Any] = msgspec.to_builtins(record)
-        face["messages"] = [message_face(message) for message in _shown(core, number)]
+        face["messages"] = [message_face(message) for message in _shown(state, number)]
         found.append(face)
     return found
 
 
-def _shown(core: Core, number: int) -> list[Any]:
+def _shown(state: SessionState, number: int) -> list[Any]:
     if number > 0:
-        return list(core.steps[number].inputs)
-    frame = core.frames[-number]
+        return list(state.steps[number].inputs)
+    frame = state.frames[-number]
     emitted = frame.progress.last_emitted
     return [m for way in frame.scope.limit_ways if way in emitted for m in emitted[way][3]]
 
@@ -88,23 +88,23 @@ def _shown(core: Core, number: int) -> list[Any]:
 # Loops
 
 
-def loops_of(core: Core) -> list[dict[str, Any]]:
+def loops_of(state: SessionState) -> list[dict[str, Any]]:
     """Every loop that was entered: those under way as they stand, else how the last entry ended."""
     open_heads: dict[str, dict[str, Any]] = {}
-    for frame in core.frames.values():
+    for frame in state.frames.values():
         if frame.scope.head is not None:
-            face = _under_way(core, frame)
+            face = _under_way(state, frame)
             open_heads[face["loop"]] = face
-    ended = [_over(end) for end in core.loops if end.loop not in open_heads]
+    ended = [_over(end) for end in state.loops if end.loop not in open_heads]
     return [*ended, *open_heads.values()]
 
 
-def _under_way(core: Core, frame: Frame) -> dict[str, Any]:
+def _under_way(state: SessionState, frame: Frame) -> dict[str, Any]:
     progress = frame.progress
     budget = frame.scope.contract.budget
-    running = core.active - progress.active_at_start
+    running = state.active - progress.active_at_start
     return {
-        "loop": core.plan.nodes[frame.scope.head or 0].id,
+        "loop": state.plan.nodes[frame.scope.head or 0].id,
         "address": frame.address,
         "under_way": True,
         "round": frame.round,
@@ -137,11 +137,11 @@ def _over(end: LoopEnd) -> dict[str, Any]:
 # Limits
 
 
-def limits_of(core: Core) -> dict[str, Any]:
+def limits_of(state: SessionState) -> dict[str, Any]:
     """What the run may take, and what it has taken."""
-    limits = core.plan.spec.limits
-    meters = _meters(limits.budget, core.spent.tokens, core.spent.usd, core.active)
-    return {"steps": {"spent": core.step_count, "limit": limits.max_steps}, **meters}
+    limits = state.plan.spec.limits
+    meters = _meters(limits.budget, state.spent.tokens, state.spent.usd, state.active)
+    return {"steps": {"spent": state.step_count, "limit": limits.max_steps}, **meters}
 
 
 def _meters(
@@ -158,8 +158,8 @@ def _times(limit: float | None, grants: int) -> float | None:
     return None if limit is None else limit * grants
 
 
-def _breaker(core: Core) -> dict[str, Any]:
-    lock = core.lock
+def _breaker(state: SessionState) -> dict[str, Any]:
+    lock = state.lock
     face = None
     if lock is not None:
         face = {
@@ -168,7 +168,7 @@ def _breaker(core: Core) -> dict[str, Any]:
             "figures": lock.figures,
             "at": to_microsecond(lock.at),
         }
-    return {"on": core.plan.spec.breaker is not None, "lock": face}
+    return {"on": state.plan.spec.breaker is not None, "lock": face}
 
 
 def _graph(engine: Engine, row: SessionRow) -> dict[str, Any]:

@@ -10,8 +10,8 @@ import msgspec
 
 from rondel.engine import ticks
 from rondel.engine.core import effects as fx
-from rondel.engine.core.effects import Effect
-from rondel.engine.core.fold import Core
+from rondel.engine.core.fold import replay
+from rondel.engine.core.state import SessionState
 from rondel.engine.message import Message
 from rondel.errors import CallError
 from rondel.graph.moments import to_microsecond
@@ -62,18 +62,15 @@ class Quarantine:
     """Folds a journal and keeps what every finished step emitted."""
 
     def __init__(self, plan: Plan, journal: Iterable[ticks.AnyTick]) -> None:
-        effects: list[Effect] = []
-        core = Core(plan, effects)
+        state = SessionState(plan)
         steps: list[tuple[tuple[int, ...], int, FinishedStep]] = []
-        for tick in journal:
-            effects.clear()
-            core.apply(tick)
+        for tick, effects in replay(state, journal):
             for effect in effects:
                 if isinstance(effect, fx.StepTicked) and isinstance(effect.tick, ticks.Finished):
                     step, messages = effect.step, effect.tick.messages
                     found = FinishedStep(effect.address, step.node.id, tick.at, messages)
                     steps.append((logical_place(step), step.number, found))
-        self.inputs = core.inputs
+        self.inputs = state.inputs
         """What the session was started with."""
         self.steps = [found for *_, found in sorted(steps, key=lambda each: each[:2])]
         """In logical order, the same for every timing."""

@@ -10,9 +10,9 @@ import msgspec
 from rondel.engine import ticks
 from rondel.engine.core import effects as fx
 from rondel.engine.core.effects import Effect
-from rondel.engine.core.fold import Core
-from rondel.engine.core.frame import Frame
+from rondel.engine.core.fold import replay
 from rondel.engine.core.loop_end import LoopEnd
+from rondel.engine.core.state import SessionState
 from rondel.engine.core.step import Step
 from rondel.engine.message import Message, merged_data
 from rondel.engine.protocols import Usage
@@ -110,11 +110,11 @@ class QuestionRecord(Record):
     deadline: str | None = None
 
 
-def questions_of(core: Core) -> list[QuestionRecord]:
-    """The open questions as a core stands, oldest first."""
+def questions_of(state: SessionState) -> list[QuestionRecord]:
+    """The open questions as a state stands, oldest first."""
     found = []
-    for number, question in core.questions.items():
-        node, address = core.asker(number)
+    for number, question in state.questions.items():
+        node, address = state.asker(number)
         deadline = None if question.deadline is None else to_microsecond(question.deadline)
         found.append(
             QuestionRecord(node.id, address, question.description, list(question.actions), deadline)
@@ -122,17 +122,17 @@ def questions_of(core: Core) -> list[QuestionRecord]:
     return found
 
 
-def result_of(session: str, core: Core) -> Result:
-    """The result of a session as its core stands."""
-    produced = core.output
+def result_of(session: str, state: SessionState) -> Result:
+    """The result of a session as its state stands."""
+    produced = state.output
     return Result(
-        status=core.status,
+        status=state.status,
         output=produced[-1].readable if produced else None,
         data=merged_data(produced or ()),
-        loops=[_loop_result(end) for end in core.loops],
-        usage=usage_of(core),
-        reason=core.reason,
-        message=core.lock.message if core.lock is not None else core.message,
+        loops=[_loop_result(end) for end in state.loops],
+        usage=usage_of(state),
+        reason=state.reason,
+        message=state.lock.message if state.lock is not None else state.message,
         session_id=session,
     )
 
@@ -153,10 +153,10 @@ def _loop_result(end: LoopEnd) -> LoopResult:
     )
 
 
-def usage_of(core: Core) -> UsageTotal:
+def usage_of(state: SessionState) -> UsageTotal:
     """What the session has spent itself; what it shares of another's past is that one's."""
-    own = core.own
-    return UsageTotal(own.input_tokens, own.output_tokens, own.usd, core.own_calls)
+    own = state.own
+    return UsageTotal(own.input_tokens, own.output_tokens, own.usd, state.own_calls)
 
 
 class CallRecord(Record):
@@ -177,21 +177,18 @@ class Ledger:
 
     def __init__(self, session: str, plan: Plan) -> None:
         self._session = session
-        self._effects: list[Effect] = []
-        self._core = Core(plan, self._effects)
+        self._state = SessionState(plan)
 
     def rows(self, journal: Iterable[ticks.AnyTick], shared: int) -> list[CallRecord]:
         """A row a call, in the order of the journal; the first `shared` ticks are another's."""
         rows: list[CallRecord] = []
-        for position, tick in enumerate(journal):
-            self._effects.clear()
-            self._core.apply(tick)
+        for position, (_, effects) in enumerate(replay(self._state, journal)):
             if position >= shared:
-                rows.extend(self._of_tick())
+                rows.extend(self._calls_in(effects))
         return rows
 
-    def _of_tick(self) -> Iterator[CallRecord]:
-        for effect in self._effects:
+    def _calls_in(self, effects: list[Effect]) -> Iterator[CallRecord]:
+        for effect in effects:
             if not isinstance(effect, fx.StepTicked):
                 continue
             for usage in getattr(effect.tick, "usage", ()):
@@ -211,23 +208,20 @@ class StepLister:
     """Folds a journal and keeps every step, in an order that is the same for every timing."""
 
     def __init__(self, plan: Plan) -> None:
-        self._effects: list[Effect] = []
-        self._core = Core(plan, self._effects)
+        self._state = SessionState(plan)
         self._steps: dict[int, tuple[tuple[int, ...], StepRecord]] = {}
         self._faces: dict[int, tuple[Message, dict[str, Any]]] = {}
 
     def list(self, journal: Iterable[ticks.AnyTick]) -> list[StepRecord]:
         """All steps of these ticks."""
-        for tick in journal:
-            self._effects.clear()
-            self._core.apply(tick)
-            for effect in self._effects:
+        for _, effects in replay(self._state, journal):
+            for effect in effects:
                 if isinstance(effect, fx.StepStarted):
                     self._start(effect.step, effect.address)
                 elif isinstance(effect, fx.StepTicked):
                     self._note(effect.step, effect.tick)
         records = [record for _, record in sorted(self._steps.values(), key=lambda pair: pair[0])]
-        alive = self._core.steps
+        alive = self._state.steps
         for number, (_, record) in self._steps.items():
             if number not in alive and record.status in ("running", "suspended"):
                 record.status = _cut_off(record)
@@ -245,7 +239,7 @@ class StepLister:
             self._steps[step.number][1].status = "running"
             return
         inputs = [self._face(message) for message in step.inputs]
-        recalled = recalled_by(step, step.inputs, self._core.inputs).messages
+        recalled = recalled_by(step, step.inputs, self._state.inputs).messages
         shown = [self._face(message) for message in recalled]
         record = StepRecord(address, step.node.id, "running", inputs, shown)
         self._steps[step.number] = (logical_place(step), record)
@@ -336,13 +330,10 @@ class RoundLister:
 def logical_place(step: Step) -> tuple[int, ...]:
     """Round, level and item of every scope around the step, outermost first."""
     parts: list[tuple[int, int, int]] = [(step.round, step.level, step.item)]
-    frame: Frame | None = step.frame
-    while frame is not None:
+    for frame in step.frame.outward():
         owner, parent = frame.owner, frame.parent
         if owner is not None:
             parts.append((owner.round, owner.level, owner.item))
-            parent = owner.frame
         elif parent is not None:
             parts.append((parent.round, parent.scope.levels[frame.item], frame.item))
-        frame = parent
     return tuple(number for part in reversed(parts) for number in part)

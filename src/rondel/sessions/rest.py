@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from cachetools import LRUCache
 
-from rondel.engine.core.fold import Core
+from rondel.engine.core.state import SessionState
 from rondel.sessions.records import QuestionRecord, Result, questions_of, result_of
 
 GLANCES = 64
@@ -24,14 +24,14 @@ class Rest:
     """Whether it is over for good."""
 
     @classmethod
-    def of(cls, id: str, core: Core, length: int) -> Rest:
-        """As a core stands."""
-        return cls(result_of(id, core), questions_of(core), length, is_final(core))
+    def of(cls, id: str, state: SessionState, length: int) -> Rest:
+        """As a state stands."""
+        return cls(result_of(id, state), questions_of(state), length, is_final(state))
 
 
-def is_final(core: Core) -> bool:
+def is_final(state: SessionState) -> bool:
     """Whether the session is over and nothing can make it go on."""
-    return core.ended and core.failure is None
+    return state.ended and state.failure is None
 
 
 class Glances:

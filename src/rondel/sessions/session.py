@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from rondel.engine import ticks
-from rondel.engine.core.fold import ENDED, Core
+from rondel.engine.core.state import ENDED, SessionState
 from rondel.engine.emit import Emit
 from rondel.engine.shell.binding import Binding
 from rondel.errors import CallError, Disconnected, SessionBusy, UnknownSession
@@ -99,7 +99,7 @@ class Session:
         """One of the states of a session."""
         if self._result is not None:
             return self._result.status
-        return self._drive.core.status if self._drive is not None else self.row.status
+        return self._drive.state.status if self._drive is not None else self.row.status
 
     @property
     def is_over(self) -> bool:
@@ -157,7 +157,7 @@ class Session:
         if self._result is None:
             self.check_alive()
             if drive is not None and drive.length == self._reached:
-                return result_of(self.id, drive.core)
+                return result_of(self.id, drive.state)
         return self.snapshot()
 
     def snapshot(self) -> Result:
@@ -268,7 +268,7 @@ class Session:
         """
         if isinstance(control, Resume):
             self._error = None
-            if self._drive is not None and self._drive.core.ended:
+            if self._drive is not None and self._drive.state.ended:
                 await self.settled()  # it is taken up anew, with nothing left of how it ended
             if self._drive is None and self.status in ENDED and self.is_over:
                 return Delivered(changed=False)
@@ -300,7 +300,7 @@ class Session:
             self._controls -= 1
             raise
         try:
-            if isinstance(control, Resume) and drive.core.status == "pending":
+            if isinstance(control, Resume) and drive.state.status == "pending":
                 await self._start(drive)
                 return True
             return not _is_done(control, drive) and await drive.carry_out(control)
@@ -314,7 +314,7 @@ class Session:
         self._controls += 1
         try:
             drive = await self._take_up()
-            if drive.core.status == "pending":
+            if drive.state.status == "pending":
                 await self._start(drive)
         finally:
             self._controls -= 1
@@ -382,7 +382,7 @@ class Session:
             await finish(self._engine.store.ready())
         drive = self._open()
         if opened:
-            if drive.core.status == "running":
+            if drive.state.status == "running":
                 await drive.carry_out(Resume())  # nobody ran it until now
             await drive.expire()
             await drive.read_letters()
@@ -393,14 +393,14 @@ class Session:
             drive.go_on(self)
         self._audience.turn()
 
-    def mind_deadline(self, core: Core) -> None:
+    def mind_deadline(self, state: SessionState) -> None:
         """Be there when the first open question expires."""
         if self._alarm is not None:
             self._alarm.cancel()
             self._alarm = None
-        deadline = core.next_deadline if core.questions else None
+        deadline = state.next_deadline if state.questions else None
         if deadline is not None and not self._closed:
-            now = self._engine.clocks.of(self.id, core)()
+            now = self._engine.clocks.of(self.id, state)()
             wait = min(max(deadline - now, 0.0) + 0.001, LONGEST_SLEEP)
             self._alarm = asyncio.get_running_loop().call_later(wait, self._wake_up)
 
@@ -427,21 +427,21 @@ class Session:
                 self._error = error
             self._drive = None
             self._come_to_rest(drive)
-            self.mind_deadline(drive.core)
+            self.mind_deadline(drive.state)
             if self._error is None and self._engine.has_letters(self.id):
                 self._wake_up()
         self._audience.turn()
 
     def _come_to_rest(self, drive: Drive) -> None:
         self._reached = drive.length
-        if is_final(drive.core):
-            self._result = result_of(self.id, drive.core)
-        self._engine.let_go(self, ended=drive.core.ended)
+        if is_final(drive.state):
+            self._result = result_of(self.id, drive.state)
+        self._engine.let_go(self, ended=drive.state.ended)
 
     def _rest(self) -> Rest:
         """What a glance at a session shows that is not known to be over: live, or folded."""
         if self._drive is not None:
-            return Rest.of(self.id, self._drive.core, self._drive.length)
+            return Rest.of(self.id, self._drive.state, self._drive.length)
         glances = self._engine.glances
         rest = glances.recall(self.id, self.row.length)
         if rest is None:
@@ -464,6 +464,6 @@ def _is_done(control: AnyControl, drive: Drive) -> bool:
     """Whether there is nothing to resume: it runs here, or ended just before its process did."""
     if not isinstance(control, Resume):
         return False
-    core = drive.core
-    running = drive.driving and core.status == "running" and (core.free or not control.free)
-    return running or (drive.was_stale and core.ended)
+    state = drive.state
+    running = drive.driving and state.status == "running" and (state.free or not control.free)
+    return running or (drive.was_stale and state.ended)

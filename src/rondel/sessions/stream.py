@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Protocol
 from weakref import WeakSet
 
-from rondel.engine.shell.notifier import Bell, wake
+from rondel.engine.shell.notifier import Notifier, wake
 from rondel.engine.ticks import AnyTick
 from rondel.sessions.event import Event
 from rondel.sessions.events import Narrator
@@ -32,7 +32,7 @@ class Listener(Protocol):
         ...
 
 
-class Audience(Bell):
+class Audience(Notifier):
     """Those who watch a session, and those who wait until it comes to rest or goes on.
 
     The bell rings at every tick, and at every turn.
@@ -86,7 +86,7 @@ class Watcher:
         self,
         narrator: Narrator,
         read: Callable[[int], Sequence[AnyTick]],
-        bell: Bell,
+        bell: Notifier,
         after: int,
         check: Callable[[], None],
     ) -> None:
@@ -113,7 +113,7 @@ class Watcher:
                     await asyncio.sleep(0)
             for event in self._heard():
                 yield event
-            if self._narrator.core.ended:
+            if self._narrator.state.ended:
                 return
             if not ticks:
                 self._check()

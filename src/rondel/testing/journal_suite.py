@@ -19,7 +19,6 @@ from typing import Any
 
 import pytest
 
-from rondel.engine.core.said import Said
 from rondel.engine.message import Message
 from rondel.engine.ticks import AnyTick, Finished, Paused, Started
 from rondel.errors import (
@@ -100,21 +99,19 @@ class _Sessions:
                 refused()
 
     @in_loop
-    async def test_what_is_short_for_a_tick_is_read_as_the_tick(self, store: Store) -> None:
+    async def test_what_a_writer_appends_is_read_as_it_was(self, store: Store) -> None:
         await done(store.create(row("a")))
         messages = (
             Message("写", source="writer"),
             Message("", {"score": 7, "parts": [{"n": 1}]}, source="critic"),
             Message("x", role="user", source="human", kept=True),
         )
-        said = [Said(1.5, n, message, (n,), 0.25) for n, message in enumerate(messages)]
+        ends = [Finished(1.5, n, (said,), (n,), took=0.25) for n, said in enumerate(messages)]
         append = store.writer("a")
-        for short in said:
-            await done(append(short))
-        assert store.read("a", 0) == [short.tick for short in said]
-        assert [tick for batch in store.scan("a", 1) for tick in batch] == [
-            short.tick for short in said[1:]
-        ]
+        for end in ends:
+            await done(append(end))
+        assert store.read("a", 0) == ends
+        assert [tick for batch in store.scan("a", 1) for tick in batch] == ends[1:]
 
     @in_loop
     async def test_what_cannot_be_stored_is_refused_and_leaves_no_trace(self, store: Store) -> None:
@@ -124,8 +121,6 @@ class _Sessions:
         for append in (store.writer("a"), lambda tick: store.append("a", tick)):
             with pytest.raises(Unstorable, match=r"step 1 .*set"):
                 append(Finished(2.0, 1, (message,)))
-        with pytest.raises(Unstorable, match=r"step 1 .*set"):
-            store.writer("a")(Said(2.0, 1, message, (), 0.0))
         await done(store.append("a", tick(1)))
         assert len(store.read("a", 0)) == 2
 

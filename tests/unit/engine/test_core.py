@@ -1,4 +1,4 @@
-"""The core: a pure fold of ticks, without an event loop, a clock or a node."""
+"""The state: a pure fold of ticks, without an event loop, a clock or a node."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from rondel import Engine, Graph, Message
 from rondel.engine import ticks
 from rondel.engine.core.effects import Effect
-from rondel.engine.core.fold import Core
+from rondel.engine.core.fold import apply, todo
+from rondel.engine.core.state import SessionState
 from rondel.engine.core.step import Step
 from rondel.graph.compile import compile_graph
 from rondel.graph.plan import Plan
@@ -38,12 +39,12 @@ def plan_of(*edges: tuple[str, str], start: str, end: str, **rounds: int) -> Pla
 
 
 class Played:
-    """A core that is told by hand what its steps did."""
+    """A state that is told by hand what its steps did."""
 
     def __init__(self, plan: Plan) -> None:
         self.effects: list[Effect] = []
-        self.core = Core(plan, self.effects)
-        self.ready: list[Any] = self.core.apply(ticks.Started(0.0, {"task": "t"})).take_all()
+        self.state = SessionState(plan, self.effects)
+        self.ready: list[Any] = apply(self.state, ticks.Started(0.0, {"task": "t"}))
         self.now = 0.0
 
     @property
@@ -59,7 +60,7 @@ class Played:
         done = ticks.Finished(
             self.now, step.number, (Message(text, source=step.node.id),), tuple(fired)
         )
-        self.ready += self.core.apply(done).take_all()
+        self.ready += apply(self.state, done)
 
 
 def test_a_step_is_ready_when_what_it_waits_for_is_settled() -> None:
@@ -72,7 +73,7 @@ def test_a_step_is_ready_when_what_it_waits_for_is_settled() -> None:
     played.finish("a")
     assert played.addresses == ["e"]
     played.finish("e")
-    assert (played.addresses, played.core.status) == ([], "completed")
+    assert (played.addresses, played.state.status) == ([], "completed")
 
 
 def test_a_loop_decides_at_the_end_of_its_round_and_only_there() -> None:
@@ -87,23 +88,23 @@ def test_a_loop_decides_at_the_end_of_its_round_and_only_there() -> None:
     played.finish("a[2]/a", fire=[onward])
     played.finish("a[2]/b", fire=[back])
     assert played.addresses == ["e"]
-    assert played.core.loops[0].reason == "max_rounds_reached"
+    assert played.state.loops[0].reason == "max_rounds_reached"
 
 
 def test_a_core_keeps_time_only_by_its_ticks() -> None:
-    core = Core(plan_of(("a", "e"), start="a", end="e"))
-    core.apply(ticks.Started(100.0, {}))
-    core.apply(ticks.Paused(110.0))
-    core.apply(ticks.Resumed(150.0))
-    core.apply(ticks.Finished(160.0, 1, (Message("x"),), (0,)))
-    assert (core.started_at, core.last_at, core.idle) == (100.0, 160.0, 40.0)
+    state = SessionState(plan_of(("a", "e"), start="a", end="e"))
+    apply(state, ticks.Started(100.0, {}))
+    apply(state, ticks.Paused(110.0))
+    apply(state, ticks.Resumed(150.0))
+    apply(state, ticks.Finished(160.0, 1, (Message("x"),), (0,)))
+    assert (state.started_at, state.last_at, state.idle) == (100.0, 160.0, 40.0)
 
 
-def todo(core: Core) -> list[tuple[Any, ...]]:
+def under_way_in(state: SessionState) -> list[tuple[Any, ...]]:
     """What is to be done, by name."""
     return [
         (type(c).__name__, c.number, c.address) if isinstance(c, Step) else (type(c).__name__,)
-        for c in core.todo()
+        for c in todo(state)
     ]
 
 
@@ -132,14 +133,14 @@ def test_folding_a_journal_again_gives_the_same_state_after_every_tick(
     case: Case, jitter: int
 ) -> None:
     plan, journal = asyncio.run(journal_of(case, jitter))
-    one, other = Core(plan), Core(plan, [])
+    one, other = SessionState(plan), SessionState(plan, [])
     under_way: set[tuple[Any, ...]] = set()
     for tick in journal:
-        commands = one.apply(tick).take_all()
-        assert other.apply(tick).length == len(commands)
+        commands = apply(one, tick)
+        assert len(apply(other, tick)) == len(commands)
         assert one.status == other.status
-        assert todo(one) == todo(other)
-        under_way = set(todo(one))
+        assert under_way_in(one) == under_way_in(other)
+        under_way = set(under_way_in(one))
         started = {("Step", c.number, c.address) for c in commands if isinstance(c, Step)}
         assert one.ended or started <= under_way
     assert result_of("s", one) == result_of("s", other)

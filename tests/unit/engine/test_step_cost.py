@@ -19,7 +19,7 @@ from rondel import Context, Engine, Graph
 from tests.plain import compiled_forms, run_plain
 from tests.unit.engine.step_calls import loop
 
-BOUNDS = {"a loop": 55, "with a history": 62, "fan-out and join": 70, "every event told": 128}
+BOUNDS = {"a loop": 95, "with a history": 100, "fan-out and join": 95, "every event told": 200}
 
 
 @pytest.fixture(scope="module")

@@ -911,8 +911,8 @@ def test_killed_right_after_a_snapshot_a_session_is_locked_where_it_would_have_b
     graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A snapshot after every tick, and the process dies before each one in turn."""
-    monkeypatch.setattr("rondel.sessions.drive.SNAPSHOT_EVERY", 1)
-    monkeypatch.setattr("rondel.sessions.drive.SNAPSHOT_BYTES_PER_TICK", 1_000_000)
+    monkeypatch.setattr("rondel.sessions.recorder.SNAPSHOT_EVERY", 1)
+    monkeypatch.setattr("rondel.sessions.recorder.SNAPSHOT_BYTES_PER_TICK", 1_000_000)
 
     async def main() -> None:
         async with Engine(tmp_path / "db") as engine:

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rondel.engine import ticks
-from rondel.engine.core.said import Said
 from rondel.engine.message import Message, Part
 from rondel.engine.protocols import Question, Usage, Verdict
 from rondel.errors import JournalCorrupt, JournalNewer, Unstorable
@@ -93,13 +92,6 @@ def test_every_tick_comes_back_from_a_database_as_it_was(tick: ticks.AnyTick) ->
     assert compact.encode(again) == record
 
 
-@given(st.builds(Said, TIME, SMALL, MESSAGE, st.lists(SMALL, max_size=3).map(tuple), TIME))
-def test_what_is_short_for_a_tick_is_kept_as_the_tick(said: Said) -> None:
-    record = compact.encode(said)
-    assert record == compact.encode(said.tick)
-    assert compact.decode(record) == said.tick
-
-
 @given(JSON)
 def test_every_json_value_comes_back_as_it_was(value: Any) -> None:
     assert codec.decode_value(codec.encode_value(value, "it")) == value
@@ -147,9 +139,8 @@ def test_a_message_that_is_not_plain_comes_back_whole(message: Message) -> None:
     [Message(5), Message("x", None), Message("x", source=None), Message("\ud800")],  # type: ignore[arg-type]
 )
 def test_a_message_of_wrong_types_is_refused_by_a_database_too(message: Message) -> None:
-    for tick in (finished(messages=(message,)), Said(1.5, 7, message, (), 0.0)):
-        with pytest.raises(Unstorable, match="step 7"):
-            compact.encode(tick)
+    with pytest.raises(Unstorable, match="step 7"):
+        compact.encode(finished(messages=(message,)))
 
 
 @pytest.mark.parametrize(

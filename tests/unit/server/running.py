@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx2
 
-from rondel.engine.core.fold import ENDED
+from rondel.engine.core.state import ENDED
 from rondel.server.app import create_app
 from rondel.server.options import Options
 from rondel.server.run import Server, server_of

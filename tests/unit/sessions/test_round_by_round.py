@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from rondel import Context, Engine, Graph, Session
-from rondel.engine.core.fold import Core
+from rondel.engine.core.fold import apply
 from rondel.engine.core.snapshot import dump, load
+from rondel.engine.core.state import SessionState
 from rondel.errors import CallError
 from rondel.forecast.simulation import simulate
 from tests.unit.sessions.playing import limited
@@ -150,13 +151,13 @@ def test_a_snapshot_knows_who_waits() -> None:
                 await session.resume()
             await session.settled()
             plan = graph.plan()
-            whole, copies = Core(plan), list[Core]()
+            whole, copies = SessionState(plan), list[SessionState]()
             for tick in session.journal():
-                whole.apply(tick)
-                for core in copies:
-                    core.apply(tick)
-                    assert dump(core) == dump(whole)
-                copies.append(Core(plan))
+                apply(whole, tick)
+                for state in copies:
+                    apply(state, tick)
+                    assert dump(state) == dump(whole)
+                copies.append(SessionState(plan))
                 load(copies[-1], dump(whole))
             assert ran == [1, 2, 3]
 

@@ -10,8 +10,7 @@ from rondel.engine.core.progress import NO_EMISSIONS, Progress
 from rondel.engine.core.ruling import Ruling
 from rondel.engine.message import Message, merged_data
 from rondel.engine.protocols import Verdict
-from rondel.graph.links import links_in
-from rondel.graph.plan import HEAD, Scope, Wire
+from rondel.graph.plan import HEAD, Group, Scope, Wire
 from rondel.graph.spoken import spoken_value
 from rondel.graph.values import value_of
 
@@ -59,7 +58,6 @@ class Frame:
         "judging",
         "leaving",
         "level",
-        "links",
         "loop_entry",
         "nudged",
         "open",
@@ -90,11 +88,8 @@ class Frame:
         owner: Step | None,
         active: float = 0.0,
     ) -> None:
-        if scope.links is None:
-            scope.links = links_in(scope)
         self.entry = entry
         self.scope = scope
-        self.links = scope.links
         self.parent = parent
         self.owner = owner
         """The step of the node whose inner graph this is; None for the root and for loops."""
@@ -135,9 +130,9 @@ class Frame:
         """Forget the last round's joins; the body starts anew."""
         scope = self.scope
         self.round += 1
-        self.waits = scope.waits
-        """By item, for how many edges it still waits, where that is counted."""
-        self.fired = scope.unfired
+        self.waits = scope.waits.copy()
+        """By item, for how many edges it still waits, as long as it waits."""
+        self.fired = [0] * len(scope.waits)
         """By item, how many of them have fired."""
         self.open = len(scope.waits)
         self.busy = 0
@@ -260,6 +255,19 @@ class Frame:
             self._path, self._path_round = f"{self.around}{self.scope.name}[{round}]/", round
         return self._path
 
+    def outward(self) -> list[Frame]:
+        """This entry and those around it, the innermost first, through inner graphs."""
+        found = [self]
+        frame = self.parent
+        while frame is not None:
+            found.append(frame)
+            frame = frame.parent
+        return found
+
+    def loops_outward(self) -> list[Frame]:
+        """The loops among them."""
+        return [frame for frame in self.outward() if frame.scope.head is not None]
+
     def graph_frame(self) -> Frame:
         """The entry of the graph this frame runs in."""
         frame = self
@@ -292,32 +300,43 @@ class Frame:
         hits = self.own_hits().setdefault(item, {}).setdefault(target, set())
         if edge not in hits:
             hits.add(edge)
-            self.own_fired()[item] += 1
+            self.fired[item] += 1
 
-    def count_down(self, item: int, count: int) -> int:
-        """So many edges into the item are settled; how many are left."""
+    def count_down(self, item: int, count: int) -> bool:
+        """So many edges into the item are settled; whether all are now."""
         left = self.waits[item] - count
         if left:
-            self.own_waits()[item] = left
-        return left
+            self.waits[item] = left
+        return not left
 
-    def own_waits(self) -> list[int]:
-        """The round's own counts, to be changed."""
-        if self.waits is self.scope.waits:
-            self.waits = self.waits.copy()
-        return self.waits
-
-    def own_fired(self) -> list[int]:
-        """The round's own edges that fired, to be added to."""
-        if self.fired is self.scope.unfired:
-            self.fired = self.fired.copy()
-        return self.fired
-
-    def own_outputs(self) -> dict[int, Sequence[Message]]:
-        """The outputs of the graph's end nodes, to be added to."""
+    def keep_output(self, node: int, messages: Sequence[Message]) -> None:
+        """An end node of the graph produced these messages."""
         if self.outputs is NO_OUTPUTS:
             self.outputs = {}
-        return self.outputs
+        self.outputs[node] = messages
+
+    @property
+    def output(self) -> Sequence[Message] | None:
+        """What the first end node of the graph with output produced, if any did or need not."""
+        yields_anything = self.scope.dialect.sinks_yield
+        for end in self.scope.ends:
+            messages = self.outputs.get(end)
+            if messages and (yields_anything or not messages[-1].empty):
+                return messages
+        return (Message(),) if yields_anything else None
+
+    def fire_start(self, node: int) -> None:
+        """A start node of the graph is triggered, as if enough edges into it had fired."""
+        item = self.scope.item_of[node]
+        group = self.scope.items[item]
+        if isinstance(group, Group):
+            self.own_hits()[item] = {node: set(range(-group.quorum[node], 0))}
+        self.fired[item] = self.scope.quorum[item]
+
+    def heads_hit(self, item: int, group: Group) -> list[int]:
+        """The nodes of a loop that enough edges into them triggered."""
+        hits = self.hits.get(item, NO_EDGES)
+        return [node for node, edges in hits.items() if len(edges) >= group.quorum[node]]
 
     def own_hits(self) -> dict[int, dict[int, set[int]]]:
         """The round's own hits, to be added to."""
@@ -325,12 +344,11 @@ class Frame:
             self.hits = {}
         return self.hits
 
-    def take_hits(self, item: int) -> dict[int, set[int]]:
-        """Which edges into a loop fired, by the node they lead to."""
-        hits = self.hits.pop(item, NO_EDGES)
+    def forget_hits(self, item: int) -> None:
+        """The loop is entered: which edges led to it does not matter any more."""
+        self.hits.pop(item, None)
         if not self.hits:
             self.hits = NO_HITS
-        return hits
 
     def hold(self, item: int) -> None:
         """The item is ready, but its level is not."""

@@ -2,122 +2,93 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from typing import Final
-
 from rondel.engine import ticks
 from rondel.engine.core.asking import CONTINUE, STOP, Choice, chosen
-from rondel.engine.core.effects import Effect, LoopAnswered
+from rondel.engine.core.effects import LoopAnswered, StepTicked
+from rondel.engine.core.ends import end_over_budget, end_session, record_loop_end
 from rondel.engine.core.frame import Frame
-from rondel.engine.core.loops import Loops
+from rondel.engine.core.loops import ask_at_limit, end_by_contract, go_on
 from rondel.engine.core.ruling import Ruling, by_budget, by_goal
-from rondel.engine.core.steps import Steps
-from rondel.engine.protocols import Question
-from rondel.graph.plan import Plan
+from rondel.engine.core.state import SessionState
+from rondel.engine.core.steps import drop_step
+from rondel.engine.core.work import DONE, Work
 from rondel.graph.reasons import BUDGET_EXHAUSTED, CANCELLED, EXIT_EDGE
 
-NO_QUESTIONS: Final[dict[int, Question]] = {}
-NOBODY: Final[dict[int, int]] = {}
-"""What every session begins with, shared by all and never changed."""
+
+def refuse(state: SessionState, tick: ticks.Refused) -> list[Work]:
+    """A model call was refused: nothing new starts in the loop whose budget is used up."""
+    step, frame = state.steps[tick.step], state.frames[tick.entry]
+    state.mark(StepTicked(step, tick, step.address))
+    if frame.scope.head is None:
+        end_over_budget(state)
+        return DONE
+    if _asks(state, frame):
+        state.parked = {**state.parked, step.number: frame.entry}
+        if -frame.entry not in state.questions:
+            budget = frame.scope.contract.budget
+            ruling = by_budget(budget, frame.progress, state.active, cut=True)
+            ask_at_limit(state, frame, ruling or Ruling(BUDGET_EXHAUSTED))
+        return DONE
+    _cut(state, frame)
+    return drop_step(state, step.number)
 
 
-class Limits(Loops):
-    """The part of the core that says no."""
+def _asks(state: SessionState, frame: Frame) -> bool:
+    """Whether somebody is to say how a loop goes on whose budget is used up."""
+    if frame.progress.on_limit != "ask" or frame.leaving or state.is_cut(frame):
+        return False
+    return by_goal(frame.scope.contract, frame.value, held=False) is None
 
-    root: Frame | None
 
-    def __init__(self, plan: Plan, effects: list[Effect] | None) -> None:
-        super().__init__(plan, effects)
-        self.steps = Steps()
-        self.questions = NO_QUESTIONS
-        self.parked = NOBODY
-        """Steps that were refused and wait for leave, and the entry whose budget is used up."""
-
-    @abstractmethod
-    def _drop(self, number: int) -> None:
-        """End a step without an output."""
-
-    def _open(self, asker: int, question: Question) -> None:
-        if self.questions is NO_QUESTIONS:
-            self.questions = {}
-        self.questions[asker] = question
-
-    # Budgets
-
-    def _refuse(self, tick: ticks.Refused) -> None:
-        """A model call was refused: nothing new starts in the loop whose budget is used up."""
-        step, frame = self.steps[tick.step], self.frames[tick.entry]
-        if frame.scope.head is None:
-            self._exhaust()
-            return
-        if self._asks(frame):
-            self.parked = {**self.parked, step.number: frame.entry}
-            if -frame.entry not in self.questions:
-                budget = frame.scope.contract.budget
-                ruling = by_budget(budget, frame.progress, self.active, cut=True)
-                self._ask(frame, ruling or Ruling(BUDGET_EXHAUSTED))
-            return
-        if not frame.cut:
-            frame.cut = True
-            self.cuts += 1
-        self._drop(step.number)
-
-    def _asks(self, frame: Frame) -> bool:
-        """Whether somebody is to say how a loop goes on whose budget is used up."""
-        if frame.progress.on_limit != "ask" or frame.leaving or self._is_cut(frame):
-            return False
-        return by_goal(frame.scope.contract, frame.value, held=False) is None
-
-    def _exhaust(self) -> None:
-        """The budget of the whole run is used up."""
-        assert self.root is not None  # noqa: S101
-        budget = self.plan.spec.limits.budget
-        ruling = by_budget(budget, self.root.progress, self.active, cut=True)
-        figures = "" if ruling is None else ruling.figures
-        text = f"the run used up what graph.limits allows{figures}; raise it, or bound its loops"
-        self._end("failed", BUDGET_EXHAUSTED, text, BUDGET_EXHAUSTED)
-
-    # What loops ask
-
-    def _answer_loop(self, tick: ticks.Answered) -> None:
-        frame = self.frames[-tick.step]
-        self._mark(LoopAnswered(frame, frame.address, tick))
-        choice, ruling = chosen(tick.answer), frame.ruling or Ruling(EXIT_EDGE)
-        if choice is None:
-            self._ask(frame, ruling, str(tick.answer))
-            return
-        del self.questions[tick.step]
-        frame.ruling = None
-        parked = [step for step, entry in self.parked.items() if entry == frame.entry]
-        for step in parked:
-            del self.parked[step]
-        if choice.action == CONTINUE and not self._is_cut(frame):
-            self._extend(frame, choice, parked)
-        elif choice.action != STOP:
-            self._take_best(frame, ruling, parked)
-        else:
-            text = f"stopped by {tick.by or 'the user'} at the limit of loop {frame.scope.name!r}"
-            self._record_end(frame, ruling)
-            del self.frames[frame.entry]
-            self._end("cancelled", "stopped", text, CANCELLED)
-
-    def _extend(self, frame: Frame, choice: Choice, parked: list[int]) -> None:
-        progress = frame.progress
-        rounds = choice.rounds or frame.scope.max_rounds
-        progress.allowance = frame.round + rounds
-        progress.grants += 1
-        progress.stale = 0
-        if parked:
-            self.commands.put_all([self.steps[step] for step in parked])
-        else:
-            self._settle_all([self._go_on(frame)])
-
-    def _take_best(self, frame: Frame, ruling: Ruling, parked: list[int]) -> None:
-        frame.progress.on_limit = "best"
-        if not parked:
-            self._settle_all([self._end_by_contract(frame, ruling)])
-            return
+def _cut(state: SessionState, frame: Frame) -> None:
+    """Let nothing new start in the loop; its round ends with what is under way."""
+    if not frame.cut:
         frame.cut = True
-        self.cuts += 1
-        for step in parked:
-            self._drop(step)
+        state.cuts += 1
+
+
+def answer_loop(state: SessionState, tick: ticks.Answered) -> list[Work]:
+    """Somebody says how a loop at its limit goes on."""
+    frame = state.frames[-tick.step]
+    state.mark(LoopAnswered(frame, frame.address, tick))
+    choice, ruling = chosen(tick.answer), frame.ruling or Ruling(EXIT_EDGE)
+    if choice is None:
+        ask_at_limit(state, frame, ruling, str(tick.answer))
+        return DONE
+    del state.questions[tick.step]
+    frame.ruling = None
+    parked = [step for step, entry in state.parked.items() if entry == frame.entry]
+    for step in parked:
+        del state.parked[step]
+    if choice.action == CONTINUE and not state.is_cut(frame):
+        return _extend(state, frame, choice, parked)
+    if choice.action != STOP:
+        return _take_best(state, frame, ruling, parked)
+    text = f"stopped by {tick.by or 'the user'} at the limit of loop {frame.scope.name!r}"
+    record_loop_end(state, frame, ruling)
+    del state.frames[frame.entry]
+    end_session(state, "cancelled", "stopped", text, CANCELLED)
+    return DONE
+
+
+def _extend(state: SessionState, frame: Frame, choice: Choice, parked: list[int]) -> list[Work]:
+    progress = frame.progress
+    progress.allowance = frame.round + (choice.rounds or frame.scope.max_rounds)
+    progress.grants += 1
+    progress.stale = 0
+    if not parked:
+        return go_on(state, frame)
+    for step in parked:
+        state.commands.append(state.steps[step])
+    return DONE
+
+
+def _take_best(state: SessionState, frame: Frame, ruling: Ruling, parked: list[int]) -> list[Work]:
+    frame.progress.on_limit = "best"
+    if not parked:
+        return end_by_contract(state, frame, ruling)
+    _cut(state, frame)
+    work: list[Work] = []
+    for step in parked:
+        work.extend(drop_step(state, step))
+    return work

@@ -1,4 +1,4 @@
-"""The state of a core as plain data, so that a long session opens without its whole past.
+"""The state of a session as plain data, so that a long session opens without its whole past.
 
 A snapshot after n ticks and the ticks from n on give the state that all ticks give. It is a
 shortcut, never the truth: a snapshot that does not fit is thrown away and the journal folded.
@@ -15,11 +15,11 @@ from rondel.engine import ticks
 from rondel.engine.core.aging import AgingTranscript
 from rondel.engine.core.checkpoint import Checkpoint, Emission, Remembered
 from rondel.engine.core.failure import RETRIED
-from rondel.engine.core.fold import ENDED, Core
 from rondel.engine.core.frame import NOWHERE, Frame
 from rondel.engine.core.loop_end import LoopEnd
 from rondel.engine.core.progress import Progress
 from rondel.engine.core.ruling import Ruling
+from rondel.engine.core.state import ENDED, SessionState
 from rondel.engine.core.step import Step
 from rondel.engine.core.transcript import EVERYTHING, Delivery, Transcript, View
 from rondel.engine.message import Message
@@ -122,7 +122,7 @@ class _Step(msgspec.Struct, omit_defaults=True):
 
 
 class Snapshot(msgspec.Struct, omit_defaults=True):
-    """Everything a core knows, as JSON can hold it."""
+    """Everything a session's state holds, as JSON can hold it."""
 
     format: int
     status: str
@@ -161,48 +161,48 @@ _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(Snapshot)
 
 
-def dump(core: Core, guard: Any = None) -> bytes:
-    """The core's state, and what its guard knows."""
-    root = core.root
+def dump(state: SessionState, guard: Any = None) -> bytes:
+    """The state, and what the guard of the session knows."""
+    root = state.root
     return _encoder.encode(
         Snapshot(
             format=FORMAT,
-            status=core.status,
-            reason=core.reason,
-            message=core.message,
-            inputs=core.inputs,
-            started_at=core.started_at,
-            last_at=core.last_at,
-            idle=core.idle,
-            spent=core.spent,
-            calls=core.calls,
-            step_count=core.step_count,
-            entry_count=core.entry_count,
-            frames=[_dump_frame(frame) for frame in core.frames.values()],
-            steps=[_dump_step(step) for step in core.steps.all()],
-            questions=list(core.questions.items()),
-            nodes=[_dump_node(number, found) for number, found in core.contexts.items()],
-            loops=core.endings.last,
-            bounded=list(core.endings.by_loop.items()),
-            stuck=list(core.outputs.stuck),
-            silent=list(core.outputs.silent),
-            signals=core.signals,
-            paused=core.paused,
-            pause_reason=core.pause_reason,
-            debug=sorted(core.debug),
-            free=core.free,
-            lock=core.lock,
-            parked=core.parked,
-            own=core.own,
-            own_calls=core.own_calls,
+            status=state.status,
+            reason=state.reason,
+            message=state.message,
+            inputs=state.inputs,
+            started_at=state.started_at,
+            last_at=state.last_at,
+            idle=state.idle,
+            spent=state.spent,
+            calls=state.calls,
+            step_count=state.step_count,
+            entry_count=state.entry_count,
+            frames=[_dump_frame(frame) for frame in state.frames.values()],
+            steps=[_dump_step(step) for step in state.steps.values()],
+            questions=list(state.questions.items()),
+            nodes=[_dump_node(number, found) for number, found in state.transcripts.items()],
+            loops=state.loop_ends,
+            bounded=list(state.goals_missed.items()),
+            stuck=list(state.unrouted),
+            silent=list(state.silent),
+            signals=state.signals,
+            paused=state.paused,
+            pause_reason=state.pause_reason,
+            debug=sorted(state.debug),
+            free=state.free,
+            lock=state.lock,
+            parked=state.parked,
+            own=state.own,
+            own_calls=state.own_calls,
             root_outputs=root.outputs if root is not None else {},
             guard=guard,
         )
     )
 
 
-def load(core: Core, blob: bytes) -> Any:
-    """Put a fresh core into the state that was dumped, and return what its guard knew.
+def load(state: SessionState, blob: bytes) -> Any:
+    """Make a fresh state what was dumped, and return what its guard knew.
 
     Raises ValueError if it does not fit.
     """
@@ -212,7 +212,7 @@ def load(core: Core, blob: bytes) -> Any:
             raise ValueError(f"snapshot of format {snapshot.format}")
         if snapshot.status == "failed" and snapshot.reason in RETRIED:
             raise ValueError("what a failure has ended is not in a snapshot")
-        _Restoration(core, snapshot).run()
+        _Restoration(state, snapshot).run()
         return snapshot.guard
     except (msgspec.MsgspecError, LookupError, TypeError, AttributeError) as error:
         raise ValueError(f"the snapshot does not fit: {error}") from error
@@ -291,18 +291,18 @@ _TOLD = ("status", "reason", "message", "inputs", "signals", "started_at", "last
 
 
 class _Restoration:
-    """Builds the objects of a core from a snapshot, frames and steps in the order they began."""
+    """Builds the objects of a session from a snapshot, frames and steps in the order they began."""
 
-    def __init__(self, core: Core, snapshot: Snapshot) -> None:
-        self._core = core
-        self._plan: Plan = core.plan
+    def __init__(self, state: SessionState, snapshot: Snapshot) -> None:
+        self._state = state
+        self._plan: Plan = state.plan
         self._snapshot = snapshot
         self._frames = {frame.entry: frame for frame in snapshot.frames}
         self._steps = {step.number: step for step in snapshot.steps}
         self._restored: dict[int, Step] = {}
 
     def run(self) -> None:
-        core, snapshot = self._core, self._snapshot
+        state, snapshot = self._state, self._snapshot
         for node in snapshot.nodes:
             self._restore_node(node)
         for frame in snapshot.frames:
@@ -310,29 +310,29 @@ class _Restoration:
         for data in snapshot.steps:
             self._step(data.number)
         for _, step in sorted(self._restored.items()):
-            core.steps.add(step)
+            state.steps[step.number] = step
         for name in _TOLD:
-            setattr(core, name, getattr(snapshot, name))
-        core.ended = core.status in ENDED
-        core.running = core.status == "running"
-        core.questions = dict(snapshot.questions)
-        core.spent, core.calls = snapshot.spent, snapshot.calls
-        core.step_count = snapshot.step_count
-        core.entry_count = snapshot.entry_count
-        core.paused, core.pause_reason = snapshot.paused, snapshot.pause_reason
-        core.debug, core.free = frozenset(snapshot.debug), snapshot.free
-        core.lock = snapshot.lock
-        core.parked = snapshot.parked
-        core.own, core.own_calls = snapshot.own, snapshot.own_calls
-        core.cuts = sum(frame.cut for frame in core.frames.values())
-        core.endings.last = snapshot.loops
-        core.endings.by_loop = dict(snapshot.bounded)
-        core.outputs.stuck = dict.fromkeys(snapshot.stuck)
-        core.outputs.silent = dict.fromkeys(snapshot.silent)
+            setattr(state, name, getattr(snapshot, name))
+        state.ended = state.status in ENDED
+        state.running = state.status == "running"
+        state.questions = dict(snapshot.questions)
+        state.spent, state.calls = snapshot.spent, snapshot.calls
+        state.step_count = snapshot.step_count
+        state.entry_count = snapshot.entry_count
+        state.paused, state.pause_reason = snapshot.paused, snapshot.pause_reason
+        state.debug, state.free = frozenset(snapshot.debug), snapshot.free
+        state.lock = snapshot.lock
+        state.parked = snapshot.parked
+        state.own, state.own_calls = snapshot.own, snapshot.own_calls
+        state.cuts = sum(frame.cut for frame in state.frames.values())
+        state.loop_ends = snapshot.loops
+        state.goals_missed = dict(snapshot.bounded)
+        state.unrouted = dict.fromkeys(snapshot.stuck)
+        state.silent = dict.fromkeys(snapshot.silent)
         self._restore_root()
 
     def _restore_node(self, node: _Node) -> None:
-        transcript = self._core.contexts.of(node.node)
+        transcript = self._state.transcripts.of(node.node)
         transcript.private = node.private
         transcript.inbox = self._inbox(node.inbox)
         transcript.replace(node.retained, keeps=node.keeps)
@@ -355,7 +355,7 @@ class _Restoration:
         return edge if edge is not None and edge.marks else None
 
     def _frame(self, entry: int) -> Frame:
-        frames = self._core.frames
+        frames = self._state.frames
         if entry in frames:
             return frames[entry]
         data = self._frames[entry]
@@ -399,12 +399,12 @@ class _Restoration:
         return inner
 
     def _step(self, number: int) -> Step:
-        core = self._core
+        state = self._state
         if number in self._restored:
             return self._restored[number]
         data = self._steps[number]
         node = self._plan.nodes[data.node]
-        transcript = core.contexts.of(data.node)
+        transcript = state.transcripts.of(data.node)
         frame = self._frame(data.frame)
         step = Step(number, node, frame, data.item, data.level, data.round, data.visit, transcript)
         step.inputs = data.inputs
@@ -418,8 +418,8 @@ class _Restoration:
         return step
 
     def _restore_root(self) -> None:
-        core = self._core
-        core.root = next((f for f in core.frames.values() if f.parent is None), None)
-        if core.root is None and self._snapshot.status != "pending":
-            core.root = Frame(1, self._plan.root, None, None)
-            core.root.outputs = self._snapshot.root_outputs
+        state = self._state
+        state.root = next((f for f in state.frames.values() if f.parent is None), None)
+        if state.root is None and self._snapshot.status != "pending":
+            state.root = Frame(1, self._plan.root, None, None)
+            state.root.outputs = self._snapshot.root_outputs

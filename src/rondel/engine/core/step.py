@@ -72,11 +72,9 @@ class Step:
     def rounds(self) -> list[tuple[str, int]]:
         """The loops around the step with their rounds, outermost first."""
         found: list[tuple[str, int]] = []
-        frame: Frame | None = self.frame
         count = self.round
-        while frame is not None:
+        for frame in self.frame.outward():
             if frame.scope.head is not None:
                 found.append((frame.scope.name, count))
-            frame = frame.parent
-            count = frame.round if frame is not None else 0
+            count = 0 if frame.parent is None else frame.parent.round
         return found[::-1]

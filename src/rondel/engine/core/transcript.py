@@ -149,15 +149,6 @@ class Transcript:
             return View(old, len(old)), new
         return (old + new if old else new), new
 
-    def lets_through(self, messages: tuple[Message, ...]) -> bool:
-        """Whether a step sees just these messages if they are all that is delivered."""
-        if self.remembers or self.inbox or self.retained:
-            return False
-        for message in messages:  # noqa: SIM110
-            if message.kept:
-                return False
-        return True
-
     def retain(self, seen: Sequence[Message], output: Sequence[Message], _number: int, /) -> None:
         """After a step of the node: keep what its window says."""
         if self.window == 0:

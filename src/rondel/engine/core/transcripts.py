@@ -10,7 +10,7 @@ from rondel.engine.core.transcript import NO_DELIVERIES, Transcript
 from rondel.graph.plan import Plan
 
 
-class Contexts:
+class Transcripts:
     """The transcripts of a session's nodes by number, made when they are first needed."""
 
     __slots__ = ("_plan", "_transcripts")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
@@ -24,16 +24,12 @@ from rondel.engine.protocols import (
     Term,
 )
 from rondel.engine.registry import Registry
-from rondel.engine.shell.dynamic_fan_out import Fan
+from rondel.engine.shell.dynamic_fan_out import DynamicFanOut
 from rondel.engine.shell.wrapping import describe, wrapped
 from rondel.engine.ticks import Altered
 from rondel.errors import StepFailed
 from rondel.graph.plan import CONTRACT_LABELS, Plan, PlanEdge, PlanNode
 from rondel.graph.spec import ALWAYS, Call, DynamicSpec
-
-if TYPE_CHECKING:
-    from rondel.engine.shell.executor import Executor
-
 
 MET: Final = 100
 """How many characters of a message an error shows."""
@@ -119,7 +115,7 @@ class BoundNode:
         fans: dict[str, tuple[DynamicSpec, Split]],
     ) -> None:
         call = wrapped(processor, node, middleware)
-        self.begin = Fan(call, fans) if fans else call
+        self.begin = DynamicFanOut(call, fans) if fans else call
         if self.begin != processor.process:
             return
         if isinstance(processor, Immediate):
@@ -172,8 +168,6 @@ class Binding:
             )
             for node in plan.nodes
         ]
-        self.executor: Executor | None = None
-        """Who carries out the commands of its sessions; made for the first of them."""
         self._registry = registry
         self._terms: dict[int, Term] = {}
 

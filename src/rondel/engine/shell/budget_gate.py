@@ -1,17 +1,17 @@
-"""Leave to spend: what the budgets around a step still allow, calls in flight counted."""
+"""The gate before model calls: what the budgets around a step still allow."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from math import inf
 from typing import Any
 
 from rondel.engine import ticks
-from rondel.engine.core.fold import Core
 from rondel.engine.core.frame import Frame
+from rondel.engine.core.state import SessionState
 from rondel.engine.core.step import Step
 from rondel.engine.protocols import Usage
 from rondel.graph.spec import Budget
@@ -49,7 +49,7 @@ _flight: ContextVar[Flight | None] = ContextVar("_flight", default=None)
 """The call that this code is making."""
 
 
-class Purse:
+class BudgetGate:
     """Gives leave for model calls, so that a budget is overrun by one call at most.
 
     What a call can take at most is set aside until it is paid. Where the rest of a budget does not
@@ -57,10 +57,10 @@ class Purse:
     long as anything is left. Whoever comes first is served first.
     """
 
-    __slots__ = ("_clock", "_core", "_flights", "_queue", "_unrecorded")
+    __slots__ = ("_clock", "_flights", "_queue", "_state", "_unrecorded")
 
-    def __init__(self, core: Core, clock: Callable[[], float]) -> None:
-        self._core = core
+    def __init__(self, state: SessionState, clock: Callable[[], float]) -> None:
+        self._state = state
         self._clock = clock
         self._flights: list[Flight] = []
         self._unrecorded: dict[int, tuple[Step, list[Usage]]] = {}
@@ -74,7 +74,7 @@ class Purse:
         `most` tells what the call can take at most, None that nobody knows.
         """
         self._land(step)
-        frames = [frame for frame in _around(step.frame) if self._budget(frame).bounds]
+        frames = [frame for frame in step.frame.outward() if self._budget(frame).bounds]
         if not frames:
             return
         task = asyncio.current_task()
@@ -95,11 +95,11 @@ class Purse:
 
     def time_left(self, step: Step) -> float | None:
         """Seconds until the first budget around a step is late; None if none ever is."""
-        left = [self._left(frame, self._budget(frame)) for frame in _around(step.frame)]
+        left = [self._left(frame, self._budget(frame)) for frame in step.frame.outward()]
         return min((seconds for seconds in left if seconds is not None), default=None)
 
     def settle(self, tick: ticks.AnyTick) -> None:
-        """A tick is folded in: what it records is the core's to count."""
+        """A tick is folded in: what it records is the state's to count."""
         number = getattr(tick, "step", None)
         if number is None or not (self._unrecorded or self._flights):
             return
@@ -166,7 +166,7 @@ class Purse:
                 if any(flying.step is step for flying in self._flights):
                     return frame.entry  # what the step has in flight is still to be paid
                 raise OverBudget(frame.entry)
-            flying = [each for each in self._flights if frame in _around(each.step.frame)]
+            flying = [each for each in self._flights if frame in each.step.frame.outward()]
             if self._is_behind(waiter, frame.entry):
                 return frame.entry
             if flying and _exceeds(spent, [*flying, flight], bound, grants):
@@ -187,7 +187,7 @@ class Purse:
         calls = [
             usage
             for step, charged in self._unrecorded.values()
-            if frame in _around(step.frame)
+            if frame in step.frame.outward()
             for usage in charged
         ]
         tokens = progress.tokens + sum(usage.tokens for usage in calls)
@@ -200,21 +200,14 @@ class Purse:
     def _left(self, frame: Frame, bound: Budget) -> float | None:
         if bound.wall_time is None:
             return None
-        core, progress = self._core, frame.progress
-        ran = self._clock() - core.started_at - core.idle - progress.active_at_start
+        state, progress = self._state, frame.progress
+        ran = self._clock() - state.started_at - state.idle - progress.active_at_start
         return bound.wall_time * progress.grants - ran
 
     def _budget(self, frame: Frame) -> Budget:
         if frame.parent is None:
-            return self._core.plan.spec.limits.budget
+            return self._state.plan.spec.limits.budget
         return frame.scope.contract.budget
-
-
-def _around(frame: Frame) -> Iterator[Frame]:
-    around: Frame | None = frame
-    while around is not None:
-        yield around
-        around = around.parent
 
 
 def _reaches(spent: Usage, bound: Budget, grants: int) -> bool:

@@ -13,7 +13,7 @@ from rondel.engine.message import Message, task_message
 from rondel.engine.protocols import Recalled, Usage
 
 if TYPE_CHECKING:
-    from rondel.engine.shell.shell import Shell
+    from rondel.engine.shell.services import StepServices
 
 NOTHING_RECALLED: Final = Recalled()
 
@@ -35,11 +35,11 @@ def recalled_by(step: Step, seen: Sequence[Message], inputs: Mapping[str, Any]) 
 class StepContext:
     """The `Context` of one step; everything that costs is computed when it is asked for."""
 
-    __slots__ = ("_shell", "call", "now", "retried", "step", "usage")
+    __slots__ = ("_services", "call", "now", "retried", "step", "usage")
 
-    def __init__(self, step: Step, shell: Shell, now: float) -> None:
+    def __init__(self, step: Step, services: StepServices, now: float) -> None:
         self.step = step
-        self._shell = shell
+        self._services = services
         self.now = now
         self.usage: list[Usage] | None = None
         self.retried: list[str] | None = None
@@ -48,7 +48,7 @@ class StepContext:
 
     @property
     def active_time(self) -> float:
-        return self._shell.active_at(self.now)
+        return self._services.active_at(self.now)
 
     @property
     def messages(self) -> Sequence[Message]:
@@ -60,7 +60,7 @@ class StepContext:
 
     @property
     def recalled(self) -> Recalled:
-        return recalled_by(self.step, self.step.inputs, self._shell.inputs)
+        return recalled_by(self.step, self.step.inputs, self._services.inputs)
 
     @property
     def text(self) -> str:
@@ -83,11 +83,11 @@ class StepContext:
 
     @property
     def session_id(self) -> str:
-        return self._shell.session
+        return self._services.session
 
     @property
     def inputs(self) -> Mapping[str, Any]:
-        return self._shell.inputs
+        return self._services.inputs
 
     @property
     def round(self) -> int:
@@ -103,7 +103,7 @@ class StepContext:
 
     @property
     def idempotency_key(self) -> str:
-        return f"{self._shell.session}:{self.step.address}"
+        return f"{self._services.session}:{self.step.address}"
 
     @property
     def offset(self) -> int:
@@ -123,22 +123,22 @@ class StepContext:
 
     @property
     def signals(self) -> Mapping[str, Any]:
-        return self._shell.signals
+        return self._services.signals
 
     def emit(self, event: str, data: dict[str, Any]) -> None:
-        self._shell.live(self.step, event, data)
+        self._services.live(self.step, event, data)
 
     def substep(
         self, name: str, call: Callable[[], Awaitable[Any]], event: str = ""
     ) -> Coroutine[Any, Any, Any]:
-        return self._shell.substep(self, name, call, event)
+        return self._services.substep(self, name, call, event)
 
     def reserve(self, most: Callable[[], Usage | None]) -> Coroutine[Any, Any, None]:
-        return self._shell.reserve(self, most)
+        return self._services.reserve(self, most)
 
     @property
     def time_left(self) -> float | None:
-        return self._shell.purse.time_left(self.step)
+        return self._services.gate.time_left(self.step)
 
     def charge(self, usage: Usage) -> None:
-        self._shell.charge(self, usage)
+        self._services.charge(self, usage)

@@ -32,7 +32,7 @@ from rondel.graph.spec import DynamicSpec
 MAP = "map"
 
 
-class Fan:
+class DynamicFanOut:
     """Calls a node for each part of what came along its dynamic edges, and joins what it says."""
 
     def __init__(self, call: Handler, edges: Mapping[str, tuple[DynamicSpec, Split]]) -> None:

@@ -1,7 +1,7 @@
 """Carrying out a command: run a step, route an inner graph's output, process a way out.
 
 Whatever is foreign code (processors, routers, conditions, edge processes) runs here, and its
-result is in the tick that comes back, so that the core and every replay can do without it.
+result is in the tick that comes back, so that the state and every replay can do without it.
 """
 
 from __future__ import annotations
@@ -9,25 +9,25 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import force_setattr, replace
 
 from rondel.engine import ticks
 from rondel.engine.core.effects import Command, Judge, Leave, Route
-from rondel.engine.core.said import Said
 from rondel.engine.core.step import Step
-from rondel.engine.emit import UNCHANGED
 from rondel.engine.message import Message
 from rondel.engine.protocols import Emit, Lock, Nothing, Outcome, Suspend, Usage
 from rondel.engine.shell.binding import UNALTERED, Binding, processed
 from rondel.engine.shell.budget_gate import OverBudget
 from rondel.engine.shell.context import StepContext
 from rondel.engine.shell.exits import Halted, confined
-from rondel.engine.shell.shell import Shell
 from rondel.engine.shell.wrapping import describe
 from rondel.engine.ticks import Altered, Finished
 from rondel.errors import StepFailed, StepTimeout
+
+if TYPE_CHECKING:
+    from rondel.engine.shell.services import StepServices
 
 NODES_OWN: Final = (Exception, asyncio.CancelledError)
 """What is a node's own error, if nobody has cancelled its step."""
@@ -42,13 +42,8 @@ NO_ERRORS: Final[list[str]] = []
 """Shared by all ticks that have none; no tick is ever changed."""
 
 
-Ended = tuple[Finished | Said, float, tuple[Message, ...], tuple[int, ...], Altered]
-"""The end of a step: its tick, and of that the time, the messages, the edges that fired and what
-they altered, so that whoever has it at hand need not read it again."""
-
-
 class Executor:
-    """Turns commands into ticks; all sessions of a binding share it."""
+    """Carries out a command: it calls foreign code, and a tick says what came of it."""
 
     __slots__ = ("_binding", "_clock", "_nodes")
 
@@ -61,46 +56,39 @@ class Executor:
         """Whether it can be done in place, as far as one can know before."""
         return type(command) is not Step or not self._nodes[command.node.index].waits
 
-    def perform(self, command: Command, shell: Shell, now: float) -> ticks.AnyTick | StepContext:
-        """Do what the core asks for; the tick says what came of it, if that is known at once."""
+    def perform(
+        self, command: Command, services: StepServices, now: float
+    ) -> ticks.AnyTick | StepContext:
+        """Do what the state asks for; its context comes back if a node waits, for `ctx.call`."""
         if not isinstance(command, Step):
-            return self.decide(command, shell)
-        ctx = StepContext(command, shell, now)
+            return self._decide(command, services)
+        ctx = StepContext(command, services, now)
+        bound = self._nodes[command.node.index]
         try:
-            outcome = self.begin(ctx)
-            return ctx if isinstance(outcome, StepContext) else self.conclude(ctx, outcome)
+            outcome = bound.begin(ctx)  # type: ignore[misc]
+            if type(outcome) is Emit:
+                return self._end(ctx, outcome)
+            if outcome is not None and (bound.waits or inspect.isawaitable(outcome)):
+                ctx.call = outcome
+                return ctx
+            return self._tick_of(ctx, outcome)  # type: ignore[arg-type]
         except BaseException as error:
             return self.explain(ctx, error)
 
-    def begin(self, ctx: StepContext) -> Outcome | Lock | StepContext:
-        """Call a step's node; its context comes back if the node waits, for `ctx.call`."""
-        bound = self._nodes[ctx.step.node.index]
-        outcome = bound.begin(ctx)  # type: ignore[misc]
-        if type(outcome) is Emit:
-            return outcome
-        if outcome is not None and (bound.waits or inspect.isawaitable(outcome)):
-            ctx.call = outcome
-            return ctx
-        return outcome  # type: ignore[return-value]
-
-    def finish(self, ctx: StepContext, result: Any) -> Outcome | Lock:
-        """The outcome of a step whose node waited for this."""
+    def finish(self, ctx: StepContext, result: Any) -> ticks.AnyTick:
+        """The tick of a step whose node waited for this."""
         finish = self._nodes[ctx.step.node.index].finish
-        return result if finish is None else finish(result, ctx)
+        try:
+            return self._tick_of(ctx, result if finish is None else finish(result, ctx))
+        except BaseException as error:
+            return self.explain(ctx, error)
 
-    def decide(self, command: Route | Judge | Leave, shell: Shell) -> ticks.AnyTick:
-        """Do what is no step."""
-        if isinstance(command, Route):
-            return self._route(command, shell)
-        if isinstance(command, Judge):
-            return self._judge(command)
-        return self._leave(command)
-
-    def conclude(self, ctx: StepContext, outcome: Outcome | Lock) -> ticks.AnyTick:
-        """The tick of a step whose node has come to this."""
-        if type(outcome) is Emit:
-            return at_length(self.end(ctx, outcome)[0])
-        return self._other_outcome(ctx.step, ctx, outcome)
+    def conclude(self, ctx: StepContext, outcome: Outcome) -> ticks.AnyTick:
+        """The tick of a step that comes to this without its node."""
+        try:
+            return self._tick_of(ctx, outcome)
+        except BaseException as error:
+            return self.explain(ctx, error)
 
     def explain(self, ctx: StepContext, error: BaseException) -> ticks.AnyTick:
         """The tick of a step whose node raised this, or an edge of it; else it is raised again."""
@@ -113,24 +101,52 @@ class Executor:
             raise error
         return self._failed(ctx.step, ctx, error)
 
-    def end(self, ctx: StepContext, outcome: Emit) -> Ended:
+    def _decide(self, command: Route | Judge | Leave, services: StepServices) -> ticks.AnyTick:
+        """Do what is no step."""
+        if isinstance(command, Route):
+            return self._route(command, services)
+        if isinstance(command, Judge):
+            return self._judge(command)
+        return self._leave(command)
+
+    def _tick_of(self, ctx: StepContext, outcome: Outcome | Lock) -> ticks.AnyTick:
+        """The tick of a step whose node has come to this."""
+        step = ctx.step
+        match outcome:
+            case Emit():
+                return self._end(ctx, outcome)
+            case Nothing():
+                return self._finished(ctx, (), (), UNALTERED, outcome)
+            case Suspend():
+                question, state, usage = outcome.question, outcome.state, ctx.usage or []
+                return ticks.Suspended(self._clock(), step.number, question, state, usage)
+            case Lock():
+                figures = outcome.figures
+                return ticks.Locked(self._clock(), outcome.reason, outcome.message, figures)
+            case _:
+                name = type(outcome).__name__
+                raise StepFailed(f"node {step.node.id!r} returned {name}, not an outcome")
+
+    def _end(self, ctx: StepContext, outcome: Emit) -> Finished:
         """The end of a step that emitted something."""
         step = ctx.step
         bound = self._nodes[step.node.index]
         messages = _signed(step, bound.source, outcome.messages)
-        if bound.plain and messages:
-            fired, altered = bound.all_edges, UNALTERED
-        else:
-            fired, altered = bound.route(step, outcome, messages)
+        fired, altered = bound.route(step, outcome, messages)
+        return self._finished(ctx, messages, fired, altered, outcome)
+
+    def _finished(
+        self,
+        ctx: StepContext,
+        messages: tuple[Message, ...],
+        fired: tuple[int, ...],
+        altered: Altered,
+        outcome: Emit | Nothing,
+    ) -> Finished:
         now = self._clock()
-        took = int((now - ctx.now) * 1e6 + 0.5) / 1e6  # `round` takes ten times as long
-        count = len(messages)  # compared in place, the tuple would be taken apart and made again
-        if count == 1 and not altered and _is_all(ctx, outcome):
-            said = Said(now, step.number, messages[0], fired, took)
-            return said, now, messages, fired, altered
-        tick = FINISHED(
+        return FINISHED(
             now,
-            step.number,
+            ctx.step.number,
             messages,
             fired,
             altered,
@@ -138,38 +154,9 @@ class Executor:
             outcome.verdict,
             outcome.report,
             ctx.usage or NO_USAGE,
-            took,
+            _to_microsecond(now - ctx.now),
             ctx.retried or NO_ERRORS,
         )
-        return tick, now, messages, fired, altered
-
-    def _other_outcome(
-        self, step: Step, ctx: StepContext, outcome: Outcome | Lock
-    ) -> ticks.AnyTick:
-        now = self._clock()
-        match outcome:
-            case Emit():
-                return at_length(self.end(ctx, outcome)[0])
-            case Nothing():
-                return ticks.Finished(
-                    now,
-                    step.number,
-                    state=outcome.state,
-                    verdict=outcome.verdict,
-                    report=outcome.report,
-                    usage=ctx.usage or [],
-                    took=round(now - ctx.now, 6),
-                    retried=ctx.retried or [],
-                )
-            case Suspend():
-                return ticks.Suspended(
-                    now, step.number, outcome.question, outcome.state, ctx.usage or []
-                )
-            case Lock():
-                return ticks.Locked(now, outcome.reason, outcome.message, outcome.figures)
-            case _:
-                name = type(outcome).__name__
-                raise StepFailed(f"node {step.node.id!r} returned {name}, not an outcome")
 
     def _failed(self, step: Step, ctx: StepContext, error: BaseException) -> ticks.Failed:
         now = self._clock()
@@ -179,13 +166,13 @@ class Executor:
             error=describe(error),
             kind="timeout" if isinstance(error, StepTimeout) else type(error).__name__,
             usage=ctx.usage or [],
-            took=round(now - ctx.now, 6),
+            took=_to_microsecond(now - ctx.now),
             retried=ctx.retried or [],
         )
 
     def _refused(self, step: Step, ctx: StepContext, over: OverBudget) -> ticks.Refused:
         now = self._clock()
-        took = round(now - ctx.now, 6)
+        took = _to_microsecond(now - ctx.now)
         return ticks.Refused(now, step.number, over.entry, ctx.usage or [], took)
 
     def _several(
@@ -199,12 +186,12 @@ class Executor:
             return self._failed(step, ctx, group)
         return self._refused(step, ctx, over)
 
-    def _route(self, command: Route, shell: Shell) -> ticks.AnyTick:
+    def _route(self, command: Route, services: StepServices) -> ticks.AnyTick:
         """Send an inner graph's output along the edges of its node."""
         step = command.step
-        ctx = StepContext(step, shell, self._clock())
+        ctx = StepContext(step, services, self._clock())
         try:
-            return at_length(self.end(ctx, Emit(command.messages))[0])
+            return self._end(ctx, Emit(command.messages))
         except BaseException as error:
             return self.explain(ctx, error)
 
@@ -252,13 +239,6 @@ def _signed(step: Step, source: str, emitted: Sequence[Message]) -> tuple[Messag
     return tuple([replace(message, source=source) for message in messages]) if foreign else messages
 
 
-def _is_all(ctx: StepContext, outcome: Emit) -> bool:
-    """Whether a step has nothing to tell but what it said."""
-    if outcome.verdict is not None or outcome.report is not None:
-        return False
-    return outcome.state is UNCHANGED and ctx.usage is None and ctx.retried is None
-
-
 def _owned(error: BaseException) -> Exception:
     """An error of code in the graph; one that is not is raised again."""
     found = confined(error)
@@ -267,9 +247,9 @@ def _owned(error: BaseException) -> Exception:
     raise found
 
 
-def at_length(tick: Finished | Said) -> Finished:
-    """The tick of the end of a step."""
-    return tick.tick if isinstance(tick, Said) else tick
+def _to_microsecond(seconds: float) -> float:
+    """To six places; `round` takes ten times as long."""
+    return int(seconds * 1e6 + 0.5) / 1e6
 
 
 def _leaves(group: BaseExceptionGroup[OverBudget] | None) -> Iterator[OverBudget]:

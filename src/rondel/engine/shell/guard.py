@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from rondel.engine import ticks
-from rondel.engine.core.fold import Core
+from rondel.engine.core.state import SessionState
 from rondel.engine.protocols import Lock, Note
 
 
-class Guard(Protocol):
+class SessionGuard(Protocol):
     """Middleware of a whole session: it sees what happens, wherever the session runs.
 
     Steps that finish without a model call and without sub-steps are none of its business.
@@ -27,19 +27,19 @@ class Guard(Protocol):
         """Whether it wants to see every tick, also those that are none of its business."""
         ...
 
-    def weigh(self, core: Core, tick: ticks.Finished) -> ticks.Finished:
+    def weigh(self, state: SessionState, tick: ticks.Finished) -> ticks.Finished:
         """The tick with what the guard measures of it, before it is recorded and folded in."""
         ...
 
-    def learn(self, core: Core, tick: ticks.AnyTick) -> Sequence[Lock | Note]:
+    def learn(self, state: SessionState, tick: ticks.AnyTick) -> Sequence[Lock | Note]:
         """Take in a tick that has been folded in; what it says about it, if anything."""
         ...
 
-    def time_left(self, core: Core, now: float) -> float | None:
+    def time_left(self, state: SessionState, now: float) -> float | None:
         """Seconds that the session may still run; None without a bound."""
         ...
 
-    def overdue(self, core: Core, now: float) -> Lock:
+    def overdue(self, state: SessionState, now: float) -> Lock:
         """The lock for a session that has run too long."""
         ...
 

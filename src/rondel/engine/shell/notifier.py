@@ -8,27 +8,27 @@ from mypy_extensions import mypyc_attr
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Bell:
+class Notifier:
     """Wakes everyone who waits for news of a session."""
 
-    __slots__ = ("waiting",)
+    __slots__ = ("_waiting",)
 
     def __init__(self) -> None:
-        self.waiting: list[Future[None]] | None = None
+        self._waiting: list[Future[None]] | None = None
 
     def ring(self) -> None:
-        """There is news."""
-        if self.waiting is not None:
-            waiting, self.waiting = self.waiting, None
+        """Tell all who wait that there is news."""
+        if self._waiting is not None:
+            waiting, self._waiting = self._waiting, None
             wake(waiting)
 
     def wait(self) -> Future[None]:
         """Await it to go on at the next ring."""
         future: Future[None] = get_running_loop().create_future()
-        if self.waiting is None:
-            self.waiting = [future]
+        if self._waiting is None:
+            self._waiting = [future]
         else:
-            self.waiting.append(future)
+            self._waiting.append(future)
         return future
 
 

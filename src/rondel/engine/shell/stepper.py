@@ -1,30 +1,30 @@
 """The part of the shell that never waits: it performs, records and folds in, step after step.
 
 It stops where something has to be awaited, and says what; the runner awaits it. There is no
-asyncio here, so that this file, the core and the executor can be compiled as they are.
+asyncio here, so that this file, the state and the executor can be compiled as they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Final, Protocol
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from rondel.engine import ticks
 from rondel.engine.core.effects import Command
-from rondel.engine.core.fold import Core
-from rondel.engine.core.queue import Queue
-from rondel.engine.core.said import Said
+from rondel.engine.core.fold import apply, todo
+from rondel.engine.core.state import SessionState
 from rondel.engine.core.step import Step
-from rondel.engine.emit import Emit
-from rondel.engine.protocols import Lock, Note, Outcome
-from rondel.engine.shell.budget_gate import Purse
+from rondel.engine.protocols import Lock, Note, Usage
+from rondel.engine.shell.budget_gate import BudgetGate
 from rondel.engine.shell.context import StepContext
-from rondel.engine.shell.executor import Executor, at_length
-from rondel.engine.shell.guard import Guard
-from rondel.engine.shell.notifier import Bell
-from rondel.engine.shell.shell import Shell
-from rondel.engine.ticks import Finished
-from rondel.errors import Unstorable
+from rondel.engine.shell.executor import Executor
+from rondel.engine.shell.guard import SessionGuard
+from rondel.engine.shell.notifier import Notifier
+from rondel.engine.ticks import AnyTick, Finished
+
+if TYPE_CHECKING:
+    from rondel.engine.shell.services import StepServices
 
 YIELD_EVERY: Final = 0.005
 """Seconds that steps may run in place before other sessions get their turn."""
@@ -32,110 +32,110 @@ YIELD_EVERY: Final = 0.005
 MOST_IN_A_ROW: Final = 64
 """Steps awaited in place before others get their turn: not all that is awaited waits."""
 
-NEVER: Final = 1 << 60
-"""More ticks than a session can have."""
+
+class Recorder(Protocol):
+    """Writes a session's ticks down."""
+
+    def record(self, tick: AnyTick, /) -> tuple[AnyTick, Awaitable[None] | None]:
+        """Make a tick durable, or one put in its place; None means that it already is."""
+        ...
+
+    def applied(self) -> None:
+        """The tick recorded last was folded in."""
+        ...
 
 
-class Append(Protocol):
-    """Makes a tick durable; None means that it already is."""
+class Unwritten:
+    """Ticks that were folded in but are not durable yet."""
 
-    def __call__(self, tick: ticks.AnyTick | Said, /) -> Awaitable[None] | None: ...
+    __slots__ = ("commands", "durable")
 
-
-class Entry:
-    """A tick that was folded in, but is not durable yet, or in which a guard found something."""
-
-    __slots__ = ("commands", "durable", "found")
-
-    def __init__(
-        self,
-        found: Sequence[Lock | Note],
-        durable: Awaitable[None] | None,
-        commands: list[Command],
-    ) -> None:
-        self.found = found
+    def __init__(self, durable: list[Awaitable[None]], commands: list[Command]) -> None:
         self.durable = durable
+        """What is to be awaited, in this order."""
         self.commands = commands
-        """What is ready once all that is seen to."""
+        """What is ready then."""
 
 
-class Turn:
-    """Others want their turn."""
+class Interruption:
+    """Nothing has to be awaited, but the stepper should not go on as it is."""
 
     __slots__ = ()
 
 
-TURN: Final = Turn()
+OTHERS_TURN: Final = Interruption()
+"""Other sessions want their turn."""
 
-Pause = Entry | Turn
+OUT_OF_TIME: Final = Interruption()
+"""The session may have run as long as its guard allows."""
+
+Pause = Unwritten | Interruption
 """What the stepper has stopped for."""
+
+Beside = tuple[Command, StepContext | None]
+"""What is to be carried out beside the driver; with its context, if it was begun already."""
 
 
 class Stepper:
     """Does what is ready in a session, as long as that takes no waiting."""
 
     __slots__ = (
-        "_append",
-        "_bell",
         "_clock",
+        "_deadline",
+        "_gate",
         "_guard",
         "_in_a_row",
+        "_notifier",
+        "_ready",
+        "_recorder",
         "_since",
-        "beside",
-        "core",
-        "deadline",
+        "_to_start",
+        "_under_way_beside",
+        "_watched",
         "executor",
         "in_place",
         "late",
-        "length",
-        "next_look",
         "pause",
-        "purse",
-        "ready",
-        "watched",
+        "state",
     )
 
     def __init__(
         self,
-        core: Core,
+        state: SessionState,
         executor: Executor,
         clock: Callable[[], float],
-        guard: Guard | None,
-        append: Append,
-        bell: Bell,
+        guard: SessionGuard | None,
+        recorder: Recorder,
+        notifier: Notifier,
     ) -> None:
-        self.core = core
+        self.state = state
         self.executor = executor
-        self.length = 0
-        """How many ticks the session has."""
-        self.next_look = NEVER
-        """The length at which there is a look at the session even if its status stays."""
         self.late = False
         """Whether the session has run as long as its guard allows."""
-        self.deadline = float("inf")
-        """When that will be, unless it waits meanwhile."""
-        self.watched = guard is not None and guard.alert
-        """Whether the guard wants to see every tick."""
-        self.ready = Queue()
-        self.ready.put_all(core.todo())
-        self.beside = 0
-        """How many commands are carried out beside the driver."""
         self.in_place: StepContext | None = None
         """The step that the driver itself awaits."""
         self.pause: Pause | None = None
         """What is to be seen to before it can go on; None if there is nothing to do."""
-        self.purse: Purse | None = None
-        """Who gives leave for model calls, once a step has asked."""
+        self._deadline = float("inf")
+        """When the session will be late, unless it waits meanwhile."""
+        self._ready: deque[Command] = deque(todo(state))
+        self._to_start: list[Beside] | None = None
+        self._under_way_beside = 0
+        self._watched = guard is not None and guard.alert
+        """Whether the guard wants to see every tick."""
         self._since = 0.0
         """When others last had their turn."""
         self._in_a_row = 0
         """How many steps were awaited in place since."""
         self._clock = clock
         self._guard = guard
-        self._append = append
-        self._bell = bell
+        self._recorder = recorder
+        self._notifier = notifier
+        self._gate: BudgetGate | None = None
 
-    def run(self, shell: Shell) -> Awaitable[Any] | None:
+    # What the runner asks for
+
+    def run(self, services: StepServices) -> Awaitable[Any] | None:
         """Do what is ready and all that follows from it.
 
         If it comes to a step that is the only one and waits, that is to be awaited and its result
@@ -143,138 +143,177 @@ class Stepper:
         """
         self._since = self._clock()
         self._in_a_row = 0
-        return self._run(shell, self._since)
+        return self._run(services, self._since)
 
-    def go_on(self, shell: Shell, result: Any) -> Awaitable[Any] | None:
-        """The step that was awaited in place has come to this; the same from there on."""
-        core, ctx = self.core, self.in_place
+    def go_on(self, services: StepServices, result: Any) -> Awaitable[Any] | None:
+        """The step that was awaited in place has come to this: go on as `run` does."""
+        state, ctx = self.state, self.in_place
         self.in_place = self.pause = None
-        if core.ended or ctx is None:
+        if state.ended or ctx is None:
             return None
-        self.pause = self._finish(shell, ctx, result)
+        self.pause = self._finish(ctx, result)
         if self.pause is not None:
             return None
-        self._since = core.last_at
+        self._since = state.last_at
         self._in_a_row += 1
         if self._in_a_row < MOST_IN_A_ROW:
-            return self._run(shell, core.last_at)
-        self.pause = TURN
+            return self._run(services, state.last_at)
+        self.pause = OTHERS_TURN
         return None
 
-    def _run(self, shell: Shell, now: float) -> Awaitable[Any] | None:
-        core, executor = self.core, self.executor
+    def take_pause(self) -> Pause | None:
+        """What it has stopped for; it is seen to once."""
+        pause, self.pause = self.pause, None
+        return pause
+
+    def break_off(self) -> StepContext:
+        """The step that was awaited in place raised an error: it is not awaited any more."""
+        ctx = self.in_place
+        assert ctx is not None  # noqa: S101
+        self.in_place = self.pause = None
+        return ctx
+
+    def go_on_after(
+        self, services: StepServices, tick: AnyTick, step: Step
+    ) -> Awaitable[Any] | None:
+        """The step that was awaited in place has led to this tick: go on as `run` does."""
+        self.pause = self.enter(tick, step)
+        return self.run(services) if self.pause is None else None
+
+    def put_back(self, commands: Iterable[Command]) -> None:
+        """What was begun and not ended is to be done again."""
+        self._ready.extend(commands)
+
+    def written(self, unwritten: Unwritten) -> None:
+        """Ticks are durable now: those who watch read them, and what waited for them is ready."""
+        self._notifier.ring()
+        self._ready.extend(unwritten.commands)
+
+    @property
+    def gate(self) -> BudgetGate:
+        """Who gives leave for model calls; made for the first who asks."""
+        if self._gate is None:
+            self._gate = BudgetGate(self.state, self._clock)
+        return self._gate
+
+    def unrecorded(self, step: Step) -> list[Usage]:
+        """What model calls of a step took that are in no tick yet."""
+        return [] if self._gate is None else self._gate.unrecorded(step)
+
+    def start_over(self) -> None:
+        """Only what is under way by the session's state is ready."""
+        self._ready = deque(todo(self.state))
+
+    def take_to_start(self) -> list[Beside]:
+        """What is to be started beside the driver, since this was last asked."""
+        found, self._to_start = self._to_start, None
+        return found or []
+
+    def ended_beside(self) -> None:
+        """One of these has ended."""
+        self._under_way_beside -= 1
+
+    def none_beside(self) -> None:
+        """All of these have ended, or were stopped."""
+        self._under_way_beside = 0
+
+    def allow_until(self, deadline: float) -> None:
+        """The session is not late before that."""
+        self.late = False
+        self._deadline = deadline
+
+    def set_late(self, *, late: bool) -> None:
+        """The session has run as long as its guard allows, or may go on."""
+        self.late = late
+
+    def enter(self, tick: AnyTick, command: Command | None = None) -> Unwritten | None:
+        """Record a tick of a command and fold it in, with all that the guard finds in it.
+
+        What comes back is to be awaited.
+        """
+        state, guard = self.state, self._guard
+        if guard is not None and isinstance(tick, Finished):
+            by_model = bool(tick.usage) or state.steps[tick.step].parts is not None
+            if by_model or self._watched:
+                tick = guard.weigh(state, tick)
+            else:
+                guard = None
+        if command is not None and isinstance(tick, ticks.Locked):
+            self._ready.append(command)  # for when the lock is opened
+        recorded, durable = self._recorder.record(tick)
+        commands = apply(state, recorded)
+        if self._gate is not None:
+            self._gate.settle(recorded)
+        found: Sequence[Lock | Note] = ()
+        if guard is not None:
+            found = guard.learn(state, recorded)
+            self._watched = guard.alert
+        self._recorder.applied()
+        if durable is not None:
+            return self._join(Unwritten([durable], commands), self.enter_found(found))
+        self._ready.extend(commands)
+        self._notifier.ring()
+        return self.enter_found(found) if found else None
+
+    def enter_found(self, found: Iterable[Lock | Note]) -> Unwritten | None:
+        """Record what the guard found, unless it is too late to matter."""
+        unwritten: Unwritten | None = None
+        for item in found:
+            if self.state.ended or (isinstance(item, Lock) and self.state.lock is not None):
+                break
+            now = self._clock()
+            if isinstance(item, Lock):
+                tick: AnyTick = ticks.Locked(now, item.reason, item.message, item.figures)
+            else:
+                tick = ticks.Noted(now, item.event, item.data, item.node, item.address)
+            unwritten = self._join(unwritten, self.enter(tick))
+        return unwritten
+
+    def _join(self, one: Unwritten | None, other: Unwritten | None) -> Unwritten | None:
+        if one is None or other is None:
+            return one or other
+        return Unwritten([*one.durable, *other.durable], [*one.commands, *other.commands])
+
+    # Step after step
+
+    def _run(self, services: StepServices, now: float) -> Awaitable[Any] | None:
+        state, executor = self.state, self.executor
         self.pause = None
-        while self.ready.length and core.running and not self.late:
-            if now >= self.deadline:
-                shell.time_is_up()  # the clock's alarm waits as long as steps run in place
-                if self.late:
-                    break
-            command = self.ready.take()
-            alone = not (self.ready.length or self.beside or core.questions)
+        while self._ready and state.running and not self.late:
+            if now >= self._deadline:
+                self.pause = OUT_OF_TIME  # the clock's alarm waits as long as steps run in place
+                return None
+            command = self._ready.popleft()
+            alone = not (self._ready or self._under_way_beside or state.questions)
             if not alone and not executor.is_immediate(command):
-                shell.start_beside(command, None)
+                self._start_beside(command, None)
                 continue
-            found = self._perform(shell, command, now)
+            found = self._perform(services, command, now)
             if isinstance(found, StepContext):
                 if alone:
                     self.in_place = found
                     return found.call
-                shell.start_beside(command, found)
+                self._start_beside(command, found)
                 continue
-            now, self.pause = core.last_at, found
+            now, self.pause = state.last_at, found
             if found is None and now - self._since > YIELD_EVERY:
-                self.pause = TURN
+                self.pause = OTHERS_TURN
             if self.pause is not None:
                 return None
         return None
 
-    def _perform(self, shell: Shell, command: Command, now: float) -> StepContext | Entry | None:
+    def _start_beside(self, command: Command, begun: StepContext | None) -> None:
+        if self._to_start is None:
+            self._to_start = []
+        self._to_start.append((command, begun))
+        self._under_way_beside += 1
+
+    def _perform(
+        self, services: StepServices, command: Command, now: float
+    ) -> StepContext | Unwritten | None:
         """Carry out a command and record what comes of it; its context, if it waits."""
-        if not isinstance(command, Step):
-            return self.enter(shell, self.executor.decide(command, shell), command)
-        ctx = StepContext(command, shell, now)
-        try:
-            outcome = self.executor.begin(ctx)
-        except BaseException as error:
-            return self._explain(shell, ctx, error)
-        return ctx if isinstance(outcome, StepContext) else self._settle(shell, ctx, outcome)
+        done = self.executor.perform(command, services, now)
+        return done if isinstance(done, StepContext) else self.enter(done, command)
 
-    def _finish(self, shell: Shell, ctx: StepContext, result: Any) -> Entry | None:
-        try:
-            outcome = self.executor.finish(ctx, result)
-        except BaseException as error:
-            return self._explain(shell, ctx, error)
-        return self._settle(shell, ctx, outcome)
-
-    def _settle(self, shell: Shell, ctx: StepContext, outcome: Outcome | Lock) -> Entry | None:
-        """Record what a step's node has come to, and fold it in."""
-        if type(outcome) is not Emit:
-            return self._conclude(shell, ctx, outcome)
-        try:
-            tick, now, messages, fired, altered = self.executor.end(ctx, outcome)
-        except BaseException as error:
-            return self._explain(shell, ctx, error)
-        step, core = ctx.step, self.core
-        by_model = ctx.usage is not None or step.parts is not None
-        if by_model or self.watched or self.purse is not None or not core.running:
-            return self.enter(shell, at_length(tick), step)
-        try:
-            durable = self._append(tick)
-        except Unstorable:
-            return self.enter(shell, at_length(tick), step)
-        self.length += 1
-        core.finish(step, None, now, messages, fired, altered, outcome.state, outcome.verdict)
-        if not core.running or self.length >= self.next_look:
-            shell.applied()
-        return self._entered((), durable)
-
-    def _conclude(self, shell: Shell, ctx: StepContext, outcome: Outcome | Lock) -> Entry | None:
-        try:
-            tick = self.executor.conclude(ctx, outcome)
-        except BaseException as error:
-            return self._explain(shell, ctx, error)
-        return self.enter(shell, tick, ctx.step)
-
-    def _explain(self, shell: Shell, ctx: StepContext, error: BaseException) -> Entry | None:
-        return self.enter(shell, self.executor.explain(ctx, error), ctx.step)
-
-    def enter(
-        self, shell: Shell, tick: ticks.AnyTick, command: Command | None = None
-    ) -> Entry | None:
-        """Record the tick and fold it in; the entry, if something is to be seen to first."""
-        core, guard = self.core, self._guard
-        status = core.status
-        if isinstance(tick, Finished):
-            by_model = bool(tick.usage) or core.steps[tick.step].parts is not None
-            if not (by_model or self.watched):
-                guard = None
-            if guard is not None:
-                tick = guard.weigh(core, tick)
-        elif command is not None and isinstance(tick, ticks.Locked):
-            self.ready.put(command)  # for when the lock is opened
-        recorded, durable = shell.record(tick)
-        self.length += 1
-        core.apply(recorded)
-        if self.purse is not None:
-            self.purse.settle(recorded)
-        found: Sequence[Lock | Note] = ()
-        if guard is not None:
-            found = guard.learn(core, recorded)
-            self.watched = guard.alert
-        if core.status is not status or self.length >= self.next_look:
-            shell.applied()
-        return self._entered(found, durable)
-
-    def _entered(
-        self, found: Sequence[Lock | Note], durable: Awaitable[None] | None
-    ) -> Entry | None:
-        core = self.core
-        if found or durable is not None:
-            return Entry(found, durable, core.commands.take_all())
-        if not self.ready.length:  # mostly: then the two queues trade places
-            self.ready, core.commands = core.commands, self.ready
-        elif core.commands.length:
-            self.ready.put_all(core.commands.take_all())
-        if self._bell.waiting is not None:
-            self._bell.ring()
-        return None
+    def _finish(self, ctx: StepContext, result: Any) -> Unwritten | None:
+        return self.enter(self.executor.finish(ctx, result), ctx.step)

@@ -1,78 +1,66 @@
-"""What steps ask of the session around them: time, signals, leave to spend, durable sub-steps."""
+"""What steps ask of the session around them: inputs, signals, budgets, durable sub-steps."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, Protocol
 
-from rondel.engine.core.effects import Command
-from rondel.engine.core.fold import Core
+from rondel.engine import ticks
+from rondel.engine.core.state import SessionState
 from rondel.engine.core.step import Step
 from rondel.engine.protocols import Usage
-from rondel.engine.shell.budget_gate import Purse
+from rondel.engine.shell.budget_gate import BudgetGate
 from rondel.engine.shell.context import StepContext
 from rondel.engine.shell.exits import Halted, confined
-from rondel.engine.ticks import AnyTick
+from rondel.engine.shell.stepper import Stepper, Unwritten
 
 _part: ContextVar[list[Usage] | None] = ContextVar("_part", default=None)
 """What the sub-step that this code runs in has been charged so far."""
 
 
-class Shell(ABC):
-    """The side of a session's runner that its steps see, and what is done with their ticks."""
+class Live(Protocol):
+    """Publishes a live event of a step; it is not journalled."""
 
-    __slots__ = ("core", "session")
+    def __call__(self, step: Step, event: str, data: dict[str, Any], /) -> None: ...
 
-    def __init__(self, session: str, core: Core) -> None:
-        self.session = session
-        self.core = core
 
-    @abstractmethod
-    def live(self, step: Step, event: str, data: dict[str, Any], /) -> None:
-        """Publish a live event."""
+class StepServices:
+    """Answers what the contexts of a session's steps ask for."""
 
-    @abstractmethod
-    def record(self, tick: AnyTick, /) -> tuple[AnyTick, Awaitable[None] | None]:
-        """Make a tick durable, or one put in its place; None means that it already is."""
+    __slots__ = ("_clock", "_stepper", "live", "session")
 
-    @abstractmethod
-    def applied(self) -> None:
-        """A tick was folded in that changed the status, or it is time for a look."""
-
-    @abstractmethod
-    def time_is_up(self) -> None:
-        """The session may have run as long as it is allowed to."""
-
-    @abstractmethod
-    def start_beside(self, command: Command, begun: StepContext | None) -> None:
-        """Carry out a command beside others, or go on with it."""
-
-    @abstractmethod
-    async def keep_part(
-        self, step: Step, name: str, value: Any, usage: list[Usage], event: str
+    def __init__(
+        self, session: str, stepper: Stepper, clock: Callable[[], float], live: Live
     ) -> None:
-        """Journal a sub-step."""
+        self.session = session
+        self.live = live
+        self._stepper = stepper
+        self._clock = clock
+
+    @property
+    def state(self) -> SessionState:
+        """The state of the session."""
+        return self._stepper.state
 
     @property
     def signals(self) -> Mapping[str, Any]:
         """What somebody outside told the session so far."""
-        return self.core.signals
+        return self.state.signals
 
     @property
     def inputs(self) -> Mapping[str, Any]:
         """What the session was started with."""
-        return self.core.inputs
+        return self.state.inputs
 
     @property
-    @abstractmethod
-    def purse(self) -> Purse:
+    def gate(self) -> BudgetGate:
         """Who gives leave for model calls."""
+        return self._stepper.gate
 
     def active_at(self, now: float) -> float:
         """Seconds the session has run until then, waiting excluded."""
-        return now - self.core.started_at - self.core.idle
+        return now - self.state.started_at - self.state.idle
 
     async def substep(
         self, ctx: StepContext, name: str, call: Callable[[], Awaitable[Any]], event: str
@@ -87,7 +75,10 @@ class Shell(ABC):
         try:
             value = await _within(call)
             journalled, spent = spent, []
-            await self.keep_part(ctx.step, name, value, journalled, event)
+            if not self.state.ended:
+                now, number = self._clock(), ctx.step.number
+                part = ticks.Substepped(now, number, name, value, journalled, event)
+                await write(self._stepper, self._stepper.enter(part))
         finally:
             _part.reset(token)
             around = _part.get()
@@ -100,7 +91,7 @@ class Shell(ABC):
     async def reserve(self, ctx: StepContext, most: Callable[[], Usage | None]) -> None:
         """Return when the budgets around the step allow such a call."""
         self._raise_if_locked()
-        await self.purse.reserve(ctx.step, most)
+        await self.gate.reserve(ctx.step, most)
         self._raise_if_locked()
 
     def charge(self, ctx: StepContext, usage: Usage) -> None:
@@ -109,12 +100,20 @@ class Shell(ABC):
         if spent is None:
             spent = ctx.usage = ctx.usage or []
         spent.append(usage)
-        self.purse.charge(ctx.step, usage)
+        self.gate.charge(ctx.step, usage)
 
     def _raise_if_locked(self) -> None:
         """Steps under way should not begin anything more."""
-        if self.core.lock is not None:
+        if self.state.lock is not None:
             raise Halted
+
+
+async def write(stepper: Stepper, unwritten: Unwritten | None) -> None:
+    """Wait until ticks are durable, and go on with what depends on them."""
+    if unwritten is not None:
+        for durable in unwritten.durable:
+            await durable
+        stepper.written(unwritten)
 
 
 async def _within(call: Callable[[], Awaitable[Any]]) -> Any:

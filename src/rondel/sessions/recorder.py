@@ -1,0 +1,99 @@
+"""Writing a session down: its ticks, its status, and now and then a snapshot."""
+
+from __future__ import annotations
+
+from rondel.engine import ticks
+from rondel.engine.core.snapshot import dump
+from rondel.engine.core.state import SessionState
+from rondel.engine.shell.guard import SessionGuard
+from rondel.errors import Unstorable
+from rondel.journal.store import Durable, Store
+
+SNAPSHOT_EVERY = 2000
+"""Ticks between snapshots of a small state; a large one is written less often."""
+
+SNAPSHOT_BYTES_PER_TICK = 64
+"""What snapshots may add to the journal, on average."""
+
+NEVER = 1 << 60
+"""More ticks than a session can have."""
+
+
+class SessionRecorder:
+    """Owns what the store has of a session that is driven here, from its last tick on."""
+
+    __slots__ = (
+        "_append",
+        "_guard",
+        "_id",
+        "_letter",
+        "_next_snapshot",
+        "_state",
+        "_status",
+        "_store",
+        "length",
+    )
+
+    def __init__(
+        self,
+        id: str,
+        store: Store,
+        state: SessionState,
+        guard: SessionGuard | None,
+        *,
+        length: int,
+        status: str,
+        snapshots: bool,
+    ) -> None:
+        self._id = id
+        self._store = store
+        self._state = state
+        self._guard = guard
+        self._append = store.writer(id)
+        self._letter: tuple[ticks.AnyTick, int] | None = None
+        """A tick that a letter asked for, and the letter: both are written at once."""
+        self._status = status
+        """What the store has for the session's status."""
+        self._next_snapshot = length + SNAPSHOT_EVERY if snapshots else NEVER
+        self.length = length
+        """How many ticks the session has."""
+
+    def record(self, tick: ticks.AnyTick, /) -> tuple[ticks.AnyTick, Durable]:
+        """Write a tick down, or that what it says cannot be."""
+        try:
+            durable = self._append(tick) if self._letter is None else self._answer(tick)
+        except Unstorable as error:
+            if not isinstance(tick, ticks.Finished | ticks.Suspended):
+                raise
+            tick = ticks.Failed(tick.at, tick.step, str(error), "unstorable", list(tick.usage))
+            durable = self._append(tick)
+        self.length += 1
+        return tick, durable
+
+    def _answer(self, tick: ticks.AnyTick) -> Durable:
+        """Record a tick while a letter is carried out; with the one it asked for, it is gone."""
+        asked, letter = self._letter or (None, None)
+        return self._store.append(self._id, tick, letter=letter if asked is tick else None)
+
+    def expect(self, tick: ticks.AnyTick, letter: int) -> None:
+        """The tick that is recorded next answers a letter."""
+        self._letter = tick, letter
+
+    def forget_letter(self) -> bool:
+        """The letter was carried out; whether it led to a tick, with which it is gone."""
+        led_to_a_tick = self._letter is not None
+        self._letter = None
+        return led_to_a_tick
+
+    def applied(self) -> None:
+        """Note a new status; write a snapshot when it is time for one."""
+        state = self._state
+        if state.status != self._status:
+            self._status = state.status
+            self._store.set_status(self._id, state.status, state.reason)
+        if self.length >= self._next_snapshot and not state.ended:
+            blob = dump(state, self._guard and self._guard.dump())
+            self._store.save_snapshot(self._id, self.length, blob, keep=2)
+            self._next_snapshot = self.length + max(
+                SNAPSHOT_EVERY, len(blob) // SNAPSHOT_BYTES_PER_TICK
+            )
