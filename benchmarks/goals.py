@@ -110,7 +110,7 @@ class Goals:
             own, bare = self._figure("W5", RONDEL, count), self._figure("W5", FLOOR, count)
             if own is not None and bare:
                 figures = f"{own:.2f} s, asyncio {bare:.2f} s"
-                yield at_most(f"W5 {count:,} sessions", figures, own / bare, 1.5)
+                yield at_most(f"W5 {count:,} sessions", figures, own / bare, 2.0)
         waiting = self._results.probes.get("waiting")
         if waiting:
             count = int(waiting["sessions"])

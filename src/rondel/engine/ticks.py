@@ -205,9 +205,8 @@ Pausing = Paused | Resumed | Retried
 Control = Signalled | Stopped | Locked | Unlocked | Aborted | Noted | Forked
 """What else comes from outside the steps."""
 
-AnyTick = (
+RareTick = (
     Started
-    | Finished
     | Failed
     | Suspended
     | Answered
@@ -219,3 +218,6 @@ AnyTick = (
     | Pausing
     | Control
 )
+"""Any but the end of a step."""
+
+AnyTick = Finished | RareTick

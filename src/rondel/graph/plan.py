@@ -216,9 +216,7 @@ class Scope:
         self.waits = order.waits
         self.settles = order.settles
         entered = -1 if head is None else item_of[head]
-        self.strays = tuple(
-            [item for item, waits in enumerate(order.waits) if waits == 0 and item != entered]
-        )
+        self.strays = [i for i, waits in enumerate(order.waits) if waits == 0 and i != entered]
         """In a loop, the items that nothing in it triggers; its head is none."""
         self.dialect = dialect
         self.exit_now = dialect.by_level

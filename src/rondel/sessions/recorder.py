@@ -6,6 +6,7 @@ from rondel.engine import ticks
 from rondel.engine.core.snapshot import dump
 from rondel.engine.core.state import SessionState
 from rondel.engine.shell.guard import SessionGuard
+from rondel.engine.shell.stepper import Recorder
 from rondel.errors import Unstorable
 from rondel.journal.store import Durable, Store
 
@@ -19,7 +20,7 @@ NEVER = 1 << 60
 """More ticks than a session can have."""
 
 
-class SessionRecorder:
+class SessionRecorder(Recorder):
     """Owns what the store has of a session that is driven here, from its last tick on."""
 
     __slots__ = (

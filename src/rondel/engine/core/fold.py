@@ -74,14 +74,24 @@ TAKEN_UP: Final = (ticks.Resumed, ticks.Forked)
 def apply(state: SessionState, tick: AnyTick) -> list[Command]:
     """Fold one tick in; the commands are what must be done because of it."""
     state.commands = []
-    if type(tick) in TAKEN_UP or not (state.running or state.status == "pending"):
-        state.idle += tick.at - state.last_at
-    state.last_at = tick.at
-    if (isinstance(tick, (Finished, ticks.Spending))) and tick.usage:
-        enter_spending(state, tick.step, tick.usage)
-    _follow(state, _take_in(state, tick))
+    if isinstance(tick, Finished):  # mostly
+        _pass_time(state, tick.at, taken_up=False)
+        if tick.usage:
+            enter_spending(state, tick.step, tick.usage)
+        _follow(state, finish_step(state, tick))
+    else:
+        _pass_time(state, tick.at, taken_up=isinstance(tick, TAKEN_UP))
+        if isinstance(tick, ticks.Spending) and tick.usage:
+            enter_spending(state, tick.step, tick.usage)
+        _follow(state, _take_in(state, tick))
     _update_status(state)
     return state.commands
+
+
+def _pass_time(state: SessionState, now: float, *, taken_up: bool) -> None:
+    if taken_up or not (state.running or state.status == "pending"):
+        state.idle += now - state.last_at
+    state.last_at = now
 
 
 def replay(state: SessionState, past: Iterable[AnyTick]) -> Iterator[tuple[AnyTick, list[Effect]]]:
@@ -97,10 +107,8 @@ def replay(state: SessionState, past: Iterable[AnyTick]) -> Iterator[tuple[AnyTi
 # What a tick does
 
 
-def _take_in(state: SessionState, tick: AnyTick) -> list[Work]:
+def _take_in(state: SessionState, tick: ticks.RareTick) -> list[Work]:
     match tick:
-        case ticks.Finished():
-            return finish_step(state, tick)
         case ticks.Started():
             return _begin_session(state, tick)
         case ticks.Failed():
@@ -200,12 +208,14 @@ def _unlock(state: SessionState) -> None:
 
 def _follow(state: SessionState, work: list[Work]) -> None:
     """Take up what follows, one fact after the other, each with all that follows from it."""
-    todo = work[::-1]
+    left: list[Work] = []
     while not state.ended:
-        if todo:
-            todo.extend(reversed(_take_up(state, todo.pop())))
+        for index in range(len(work) - 1, -1, -1):
+            left.append(work[index])
+        if left:
+            work = _take_up(state, left.pop())
         elif state.ended_levels:
-            todo.append(LevelsOver(0))
+            work = [LevelsOver(0)]
         else:
             return
     state.ended_levels = NO_LEVELS

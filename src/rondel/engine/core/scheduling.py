@@ -43,21 +43,21 @@ def settle(state: SessionState, frame: Frame, item: int) -> list[Work]:
     return begin_all(state, frame, ready) if ready else DONE
 
 
-def begin_all(state: SessionState, frame: Frame, items: Iterable[int]) -> list[Work]:
+def begin_all(state: SessionState, frame: Frame, items: list[int]) -> list[Work]:
     """Every edge into these items is settled: first all begin that run, then the others settle."""
     scope = frame.scope
     work: list[Work] = []
-    skipped: list[Work] = []
+    skipped: list[int] = []
     for item in items:
         if _is_skipped(state, frame, item):
             work.append(ItemSkipped(frame, item))
-            skipped.append(ItemSettled(frame, item))
+            skipped.append(item)
         elif scope.exit_now and scope.levels[item] > frame.level:
             frame.hold(item)
         else:
             work.append(ItemReady(frame, item))
-    skipped.reverse()
-    work.extend(skipped)
+    while skipped:
+        work.append(ItemSettled(frame, skipped.pop()))
     return work
 
 

@@ -123,7 +123,9 @@ def _added(total: Usage, calls: list[Usage]) -> Usage:
 
 def finish_step(state: SessionState, tick: Finished) -> list[Work]:
     """A step is over: its node keeps what it should, and its messages go along its edges."""
-    step = state.steps.pop(tick.step)
+    number = tick.step
+    step = state.steps[number]
+    del state.steps[number]
     frame, messages, fired = step.frame, tick.messages, tick.fired
     _remember(step, messages, tick.state)
     if state.effects is not None:

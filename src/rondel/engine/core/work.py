@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from mypy_extensions import mypyc_attr
+
 from rondel.engine.core.frame import Frame
 from rondel.engine.core.ruling import Ruling
 from rondel.engine.core.step import Step
 
 
+@mypyc_attr(free_list_len=1)
 class ItemReady:
     """Every edge into an item is settled and enough of them fired: it begins."""
 
@@ -33,6 +36,7 @@ class ItemSkipped:
         self.item = item
 
 
+@mypyc_attr(free_list_len=1)
 class ItemSettled:
     """An item of a round has run or was skipped: the edges out of it are settled."""
 

@@ -11,24 +11,25 @@ from mypy_extensions import mypyc_attr
 class Notifier:
     """Wakes everyone who waits for news of a session."""
 
-    __slots__ = ("_waiting",)
+    __slots__ = ("waiting",)
 
     def __init__(self) -> None:
-        self._waiting: list[Future[None]] | None = None
+        self.waiting: list[Future[None]] | None = None
+        """Those who wait, if anybody does."""
 
     def ring(self) -> None:
         """Tell all who wait that there is news."""
-        if self._waiting is not None:
-            waiting, self._waiting = self._waiting, None
+        if self.waiting is not None:
+            waiting, self.waiting = self.waiting, None
             wake(waiting)
 
     def wait(self) -> Future[None]:
         """Await it to go on at the next ring."""
         future: Future[None] = get_running_loop().create_future()
-        if self._waiting is None:
-            self._waiting = [future]
+        if self.waiting is None:
+            self.waiting = [future]
         else:
-            self._waiting.append(future)
+            self.waiting.append(future)
         return future
 
 

@@ -6,9 +6,9 @@ asyncio here, so that this file, the state and the executor can be compiled as t
 
 from __future__ import annotations
 
-from collections import deque
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from rondel.engine import ticks
 from rondel.engine.core.effects import Command
@@ -33,16 +33,18 @@ MOST_IN_A_ROW: Final = 64
 """Steps awaited in place before others get their turn: not all that is awaited waits."""
 
 
-class Recorder(Protocol):
-    """Writes a session's ticks down."""
+class Recorder(ABC):
+    """Writes a session's ticks down; it is a class, so that compiled code calls it directly."""
 
+    __slots__ = ()
+
+    @abstractmethod
     def record(self, tick: AnyTick, /) -> tuple[AnyTick, Awaitable[None] | None]:
         """Make a tick durable, or one put in its place; None means that it already is."""
-        ...
 
+    @abstractmethod
     def applied(self) -> None:
         """The tick recorded last was folded in."""
-        ...
 
 
 class Unwritten:
@@ -118,7 +120,7 @@ class Stepper:
         """What is to be seen to before it can go on; None if there is nothing to do."""
         self._deadline = float("inf")
         """When the session will be late, unless it waits meanwhile."""
-        self._ready: deque[Command] = deque(todo(state))
+        self._ready = todo(state)
         self._to_start: list[Beside] | None = None
         self._under_way_beside = 0
         self._watched = guard is not None and guard.alert
@@ -202,7 +204,7 @@ class Stepper:
 
     def start_over(self) -> None:
         """Only what is under way by the session's state is ready."""
-        self._ready = deque(todo(self.state))
+        self._ready = todo(self.state)
 
     def take_to_start(self) -> list[Beside]:
         """What is to be started beside the driver, since this was last asked."""
@@ -233,8 +235,8 @@ class Stepper:
         """
         state, guard = self.state, self._guard
         if guard is not None and isinstance(tick, Finished):
-            by_model = bool(tick.usage) or state.steps[tick.step].parts is not None
-            if by_model or self._watched:
+            in_parts = isinstance(command, Step) and command.parts is not None
+            if in_parts or tick.usage or self._watched:
                 tick = guard.weigh(state, tick)
             else:
                 guard = None
@@ -252,7 +254,8 @@ class Stepper:
         if durable is not None:
             return self._join(Unwritten([durable], commands), self.enter_found(found))
         self._ready.extend(commands)
-        self._notifier.ring()
+        if self._notifier.waiting is not None:
+            self._notifier.ring()
         return self.enter_found(found) if found else None
 
     def enter_found(self, found: Iterable[Lock | Note]) -> Unwritten | None:
@@ -283,7 +286,7 @@ class Stepper:
             if now >= self._deadline:
                 self.pause = OUT_OF_TIME  # the clock's alarm waits as long as steps run in place
                 return None
-            command = self._ready.popleft()
+            command = self._ready.pop(0)
             alone = not (self._ready or self._under_way_beside or state.questions)
             if not alone and not executor.is_immediate(command):
                 self._start_beside(command, None)
