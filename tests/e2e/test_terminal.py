@@ -17,6 +17,7 @@ from tests.e2e.command import BIN, Ran, environment
 
 ATTACK = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202edne\u2066 \x00\x08\x7f\rover"
 NAME = "\x1bc\x9b\u202edne"  # a node's id has no brackets
+ESCAPES = "\x1b[2J\x9b31m"  # a file's name has no zero byte
 RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 Call = Callable[..., Ran]
@@ -95,6 +96,10 @@ def arguments(call: Call, graph_file: GraphFile, tmp_path: Path) -> Callable[[st
             "export": ["export", f"{ended}{ATTACK}", "--db", db],
             "import": ["import", str(foreign), "--from", "chatdev"],
             "gc": ["gc", "--older-than", f"1{ATTACK}", "--db", db],
+            "serve": ["serve", "--host", f"nowhere{ATTACK}", "--db", db],
+            "verify": ["verify", db],
+            "backup": ["backup", db, str(tmp_path / f"away{ESCAPES}")],
+            "repair": ["repair", db, str(tmp_path / f"saved{ESCAPES}")],
         }[verb]
 
     return made

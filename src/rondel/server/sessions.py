@@ -289,6 +289,6 @@ def _state(site: Site, session: Session, at: str | None) -> dict[str, Any]:
     state = SessionState(session.plan)
     for tick in site.engine.store.read(session.id, 0, length):
         apply(state, tick)
-    state = msgspec.to_builtins(result_of(session.id, state))
-    del state["session_id"]
-    return {**state, "at": at, "loops": loops_of(state), "questions": open_questions(state)}
+    result = msgspec.to_builtins(result_of(session.id, state))
+    del result["session_id"]
+    return {**result, "at": at, "loops": loops_of(state), "questions": open_questions(state)}
