@@ -13,12 +13,7 @@ from rondel.cli.events import print_json, print_line, told
 from rondel.cli.options import Db, Debug, Id
 from rondel.cli.show import question_text
 from rondel.cli.views import json_line, loop_text, status_text, usage_text
-from rondel.engine.core.fold import apply
-from rondel.engine.core.state import SessionState
-from rondel.sessions.engine import Engine
-from rondel.sessions.fork import position_of
 from rondel.sessions.records import QuestionRecord, Result, questions_of, result_of
-from rondel.sessions.session import Session
 
 
 def replay(
@@ -29,6 +24,9 @@ def replay(
             metavar="ADDRESS", help="Stop before this step's outcome, or where this round begins."
         ),
     ] = None,
+    state: Annotated[
+        bool, typer.Option("--state", help="Only the state there, not the events before it.")
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON event a line, and last the state.")
     ] = False,
@@ -40,30 +38,24 @@ def replay(
     Prints its events exactly as they were, and the state there. `rondel fork --at` begins at the
     same place.
     """
-    return asyncio.run(_replay(db, session, to, as_json))
+    return asyncio.run(_replay(db, session, to, state, as_json))
 
 
-async def _replay(db: str | None, id: str, to: str | None, as_json: bool) -> int:
+async def _replay(db: str | None, id: str, to: str | None, only_state: bool, as_json: bool) -> int:
     async with open_existing(db) as engine:
         session = find(engine, id)
         length = session.row.length
         if to is not None:
-            length = position_of(session.plan, session.journal(), to)
-        for event in told(engine, session, length):
+            length = session.past.position_of(to)
+        for event in () if only_state else told(engine, session, length):
             (print_json if as_json else print_line)(event)
-        result, questions = _state(engine, session, length)
+        state = session.past.state_at(length)
+        result, questions = result_of(session.id, state), questions_of(state)
     if as_json:
         print(json_line(_face(result, questions, to)))
     else:
         _print(result, questions, to)
     return 0
-
-
-def _state(engine: Engine, session: Session, length: int) -> tuple[Result, list[QuestionRecord]]:
-    state = SessionState(session.plan)
-    for tick in engine.store.read(session.id, 0, length):
-        apply(state, tick)
-    return result_of(session.id, state), questions_of(state)
 
 
 def _face(result: Result, questions: list[QuestionRecord], to: str | None) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import msgspec
 from rondel.cli.database import find, open_existing
 from rondel.cli.faces import document
 from rondel.cli.options import AsDocument, Db, Debug, Id
-from rondel.cli.tables import length, print_table
+from rondel.cli.tables import Rows, length, print_table
 from rondel.cli.views import money, number
 from rondel.sessions.records import RoundRecord
 
@@ -38,7 +38,7 @@ async def _rounds(db: str | None, id: str, as_json: bool) -> int:
         print("no rounds")
     else:
         right = "ROUND SCORE DELTA TOKENS COST DURATION"
-        print_table(HEADERS, [_cells(record) for record in records], right=right)
+        print_table(HEADERS, Rows(records, _cells), right=right)
     return 0
 
 

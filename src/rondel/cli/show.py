@@ -15,7 +15,7 @@ from rondel.cli.sessions import inputs_text
 from rondel.cli.tables import length, moment, print_table, short
 from rondel.cli.views import content_text, loop_text, money, status_text, usage_text
 from rondel.sessions.engine import Engine
-from rondel.sessions.records import CallRecord, QuestionRecord, StepRecord
+from rondel.sessions.records import CallRecord, QuestionRecord, StepLister, StepRecord
 from rondel.sessions.session import Session
 
 CALLS = ("ADDRESS", "MODEL", "IN", "OUT", "COST", "DURATION")
@@ -51,7 +51,7 @@ async def _show(db: str | None, id: str, steps: bool, calls: bool, as_json: bool
         _print(engine, session, db)
         if steps:
             print("steps")
-            for step in session.steps():
+            for step in StepLister(session.plan).stream(session.past.ticks()):
                 _print_step(step)
         if calls:
             rows = [_call_cells(call) for call in session.ledger()]

@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime
+from typing import Generic, TypeVar
 
 from rondel.cli.screen import below, visible
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
 
+T = TypeVar("T")
 
-def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]], right: str = "") -> None:
+
+def print_table(headers: Sequence[str], rows: Collection[Sequence[str]], right: str = "") -> None:
     """Print rows under their headers; columns named in `right` are aligned to the right.
 
-    On a terminal a line that does not fit is cut.
+    The rows are gone through twice and not kept. On a terminal a line that does not fit is cut.
     """
     from rich.cells import cell_len, set_cell_size
 
-    cells = [tuple(headers), *([visible(" ".join(cell.split())) for cell in row] for row in rows)]
-    widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
+    def cells() -> Iterator[Sequence[str]]:
+        yield headers
+        for row in rows:
+            yield [visible(" ".join(cell.split())) for cell in row]
+
+    widths = [0] * len(headers)
+    for row in cells():
+        widths = [max(*pair) for pair in zip(widths, map(cell_len, row), strict=True)]
     terminal = sys.stdout.isatty()
     columns = shutil.get_terminal_size().columns
     rightward = right.split()
@@ -30,7 +39,7 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]], right: st
             return " " * (width - cell_len(text)) + text
         return set_cell_size(text, width)
 
-    for number, row in enumerate(cells):
+    for number, row in enumerate(cells()):
         parts = (padded(*each) for each in zip(row, headers, widths, strict=True))
         line = "  ".join(parts).rstrip()
         if terminal and cell_len(line) > columns:
@@ -39,6 +48,23 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]], right: st
             print(f"\x1b[1m{line}\x1b[0m", file=below(sys.stdout))
         else:
             print(line)
+
+
+class Rows(Collection[Sequence[str]], Generic[T]):
+    """The rows of a long table, each made when it is looked at."""
+
+    def __init__(self, records: Sequence[T], cells: Callable[[T], Sequence[str]]) -> None:
+        self._records = records
+        self._cells = cells
+
+    def __iter__(self) -> Iterator[Sequence[str]]:
+        return map(self._cells, self._records)
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __contains__(self, row: object) -> bool:
+        return any(row == known for known in self)
 
 
 def moment(seconds: float) -> str:

@@ -11,8 +11,6 @@ import msgspec
 from fastapi import APIRouter, Header, Query
 from starlette.responses import Response
 
-from rondel.engine.core.fold import apply
-from rondel.engine.core.state import SessionState
 from rondel.errors import CallError, JournalError, KeyReused
 from rondel.journal.store import SessionRow
 from rondel.server import schemas
@@ -23,7 +21,6 @@ from rondel.server.replies import reply
 from rondel.server.site import Site, SiteDep
 from rondel.server.sources import graph_of
 from rondel.sessions.archive import write_session
-from rondel.sessions.fork import position_of
 from rondel.sessions.inputs import as_inputs
 from rondel.sessions.overview import (
     LABELS,
@@ -177,7 +174,7 @@ async def get_state(
 ) -> Response:
     """A session as it was at an address, rebuilt from its journal."""
     session = site.session(id, caller)
-    return reply(await site.read(session, lambda: _state(site, session, at)))
+    return reply(await site.read(session, lambda: _state(session, at)))
 
 
 @router.get(
@@ -282,13 +279,9 @@ def _page(site: Site, rows: list[SessionRow], cursor: str | None) -> Response:
     return reply({"sessions": faces, "next": cursor})
 
 
-def _state(site: Site, session: Session, at: str | None) -> dict[str, Any]:
-    length = session.row.length
-    if at is not None:
-        length = position_of(session.plan, session.journal(), at)
-    state = SessionState(session.plan)
-    for tick in site.engine.store.read(session.id, 0, length):
-        apply(state, tick)
-    result = msgspec.to_builtins(result_of(session.id, state))
-    del result["session_id"]
-    return {**result, "at": at, "loops": loops_of(state), "questions": open_questions(state)}
+def _state(session: Session, at: str | None) -> dict[str, Any]:
+    past = session.past
+    state = past.state_at(past.length if at is None else past.position_of(at))
+    face = msgspec.to_builtins(result_of(session.id, state))
+    del face["session_id"]
+    return {**face, "at": at, "loops": loops_of(state), "questions": open_questions(state)}

@@ -13,6 +13,9 @@ from rondel.journal.store import Durable, Store
 SNAPSHOT_EVERY = 2000
 """Ticks between snapshots of a small state; a large one is written less often."""
 
+SNAPSHOTS_OF_A_PAST = 100
+"""The longer a past is, the further apart its snapshots; any point is so near to one of them."""
+
 SNAPSHOT_BYTES_PER_TICK = 64
 """What snapshots may add to the journal, on average."""
 
@@ -94,7 +97,7 @@ class SessionRecorder(Recorder):
             self._store.set_status(self._id, state.status, state.reason)
         if self.length >= self._next_snapshot and not state.ended:
             blob = dump(state, self._guard and self._guard.dump())
-            self._store.save_snapshot(self._id, self.length, blob, keep=2)
-            self._next_snapshot = self.length + max(
-                SNAPSHOT_EVERY, len(blob) // SNAPSHOT_BYTES_PER_TICK
-            )
+            self._store.save_snapshot(self._id, self.length, blob)
+            share = self.length // SNAPSHOTS_OF_A_PAST
+            pause = max(SNAPSHOT_EVERY, len(blob) // SNAPSHOT_BYTES_PER_TICK, share)
+            self._next_snapshot = self.length + pause

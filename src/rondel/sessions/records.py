@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -204,6 +204,10 @@ class Ledger:
                 )
 
 
+HELD = 1000
+"""How many steps are held before those that are settled are told."""
+
+
 class StepLister:
     """Folds a journal and keeps every step, in an order that is the same for every timing."""
 
@@ -211,21 +215,41 @@ class StepLister:
         self._state = SessionState(plan)
         self._steps: dict[int, tuple[tuple[int, ...], StepRecord]] = {}
         self._faces: dict[int, tuple[Message, dict[str, Any]]] = {}
+        self._next_look = HELD
 
     def list(self, journal: Iterable[ticks.AnyTick]) -> list[StepRecord]:
         """All steps of these ticks."""
+        return [*self.stream(journal)]
+
+    def stream(self, journal: Iterable[ticks.AnyTick]) -> Iterator[StepRecord]:
+        """All steps of these ticks; those that are over and in their order are not kept."""
         for _, effects in replay(self._state, journal):
             for effect in effects:
                 if isinstance(effect, fx.StepStarted):
                     self._start(effect.step, effect.address)
                 elif isinstance(effect, fx.StepTicked):
                     self._note(effect.step, effect.tick)
-        records = [record for _, record in sorted(self._steps.values(), key=lambda pair: pair[0])]
+            if len(self._steps) >= self._next_look:
+                yield from self._settled()
+                self._next_look = len(self._steps) + HELD
+        yield from self._in_order([*self._steps])
+
+    def _settled(self) -> Iterator[StepRecord]:
+        """The steps that lie before all that are under way: what they lead to comes after them."""
+        alive = [logical_place(step) for step in self._state.steps.values()]
+        if self._state.ended or not alive:
+            return
+        first = min(alive)
+        yield from self._in_order([n for n, (place, _) in self._steps.items() if place < first])
+
+    def _in_order(self, numbers: Sequence[int]) -> Iterator[StepRecord]:
         alive = self._state.steps
-        for number, (_, record) in self._steps.items():
-            if number not in alive and record.status in ("running", "suspended"):
+        found = [(*self._steps.pop(number), number in alive) for number in numbers]
+        self._faces.clear()
+        for _, record, is_alive in sorted(found, key=lambda step: step[0]):
+            if not is_alive and record.status in ("running", "suspended"):
                 record.status = _cut_off(record)
-        return records
+            yield record
 
     def _face(self, message: Message) -> dict[str, Any]:
         """One face a message, however many steps see it."""

@@ -21,6 +21,7 @@ from rondel.sessions.drive import Drive, fold
 from rondel.sessions.event import Event
 from rondel.sessions.events import Narrator
 from rondel.sessions.expectation import Expected
+from rondel.sessions.past import Past
 from rondel.sessions.quarantine import Quarantine, QuarantineEntry
 from rondel.sessions.records import (
     CallRecord,
@@ -183,11 +184,11 @@ class Session:
 
     def steps(self) -> list[StepRecord]:
         """Every step with what it saw and produced, in logical order."""
-        return StepLister(self.plan).list(self.journal())
+        return StepLister(self.plan).list(self.past.ticks())
 
     def rounds(self) -> list[RoundRecord]:
         """Every round of every loop, with its score, cost and duration."""
-        return RoundLister(Narrator(self.id, self.plan)).list(self.journal())
+        return RoundLister(Narrator(self.id, self.plan)).list(self.past.ticks())
 
     @property
     def group(self) -> Group:
@@ -203,7 +204,12 @@ class Session:
 
     def ledger(self) -> list[CallRecord]:
         """Every model call of this session, a row each; its usage is the sum of these rows."""
-        return Ledger(self.id, self.plan).rows(self.journal(), self.row.parent_length)
+        return Ledger(self.id, self.plan).rows(self.past.ticks(), self.row.parent_length)
+
+    @property
+    def past(self) -> Past:
+        """What happened, to be read in parts; for sessions of any length."""
+        return Past(self._engine.store, self.id, self.plan)
 
     def journal(self) -> Sequence[ticks.AnyTick]:
         """Everything that happened, as it was recorded."""
