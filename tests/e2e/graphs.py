@@ -203,3 +203,22 @@ graph = Graph("locked")
 graph.add("breaker", Breaker())
 """
 """Locks itself until the environment says otherwise."""
+
+TOOLS = '''
+import rondel
+
+
+def look(city: str) -> str:
+    """Look at the weather."""
+    return f"sunny in {city}"
+
+
+registry = rondel.builtin_registry()
+registry.function("look", look)
+graph = rondel.Graph("weather", registry=registry, start="Ask")
+graph.add("Ask", "human", {"description": "Where?"})
+calls = {"calls": [{"name": "look", "arguments": {"city": "Aba"}}]}
+model = {"provider": "scripted", "answers": [calls, "It is sunny."], "tools": ["look"]}
+graph.add("Tell", "agent", model)
+graph.edge("Ask", "Tell")
+'''

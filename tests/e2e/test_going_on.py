@@ -371,3 +371,43 @@ def test_a_fork_has_more_rounds_after_bounded(call: Call, graph_file: Write) -> 
     assert call("fork", session, "--set", "loops.Writer.max_rounds=3").out.startswith(
         f"fork of {session}, session "
     )
+
+
+@pytest.fixture
+def with_tools(call: Call, graph_file: Write) -> tuple[str, Path]:
+    """A waiting session whose agent calls a function of its own file, and that file."""
+    file = graph_file(graphs.TOOLS, "weather.py")
+    ran = call("run", file, "--no-input", "--json")
+    assert ran.code == 4
+    return str(ran.result["session_id"]), file
+
+
+@pytest.mark.parametrize("verb", ["show", "rounds", "events", "replay", "pause", "stop"])
+def test_a_session_with_function_tools_is_read_without_them(
+    verb: str, call: Call, with_tools: tuple[str, Path]
+) -> None:
+    session, file = with_tools
+    ran = call(verb, session)
+    assert (ran.code, ran.err) == (0, "")
+    if verb in ("replay", "pause", "stop"):
+        assert call(verb, session, file).code == 0
+
+
+def test_a_session_with_function_tools_goes_on_with_its_file(
+    call: Call, with_tools: tuple[str, Path]
+) -> None:
+    session, file = with_tools
+    assert f"rondel answer {session} TEXT --graph FILE.py" in call("show", session).out
+    for verb in (
+        ["answer", session, "here"],
+        ["resume", session],
+        ["fork", session, "--at", "Ask"],
+    ):
+        ran = call(*verb)
+        assert (ran.code, ran.err.count("\n")) == (2, 1), verb
+        assert "there is no function named 'look'" in ran.err
+    forked = call("fork", session, file, "--at", "Ask", "--set", "answer=there", "--json")
+    assert (forked.code, forked.result["output"]) == (0, "It is sunny.")
+    ran = call("answer", session, "here", file, "--json")
+    assert (ran.code, ran.result["output"]) == (0, "It is sunny.")
+    assert "tool_execution" in {event["event"] for event in ran.lines}

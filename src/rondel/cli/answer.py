@@ -18,6 +18,7 @@ from rondel.cli.options import (
     By,
     Db,
     Debug,
+    GraphFile,
     GraphOption,
     Id,
     NoInput,
@@ -30,6 +31,7 @@ from rondel.sessions.controls import Answer
 def answer(
     session: Id,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The answer.")],
+    file: GraphFile = None,
     node: Annotated[
         str | None,
         typer.Option(metavar="NODE", help="Whose question; default: the oldest open one."),
@@ -50,7 +52,8 @@ def answer(
     codes are those of rondel run.
     """
     foreground = Foreground(db, as_json, no_input, debug, (), allow_python, allow_commands)
-    return asyncio.run(_answer(session, Answer(asker(by), text, node), no_run, graph, foreground))
+    control = Answer(asker(by), text, node)
+    return asyncio.run(_answer(session, control, no_run, graph or file, foreground))
 
 
 async def _answer(

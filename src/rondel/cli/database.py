@@ -13,6 +13,7 @@ from rondel.errors import CallError, UnknownSession
 from rondel.graph.names import Names
 from rondel.journal.store import SessionRow
 from rondel.sessions.engine import Engine
+from rondel.sessions.labels import CODE
 from rondel.sessions.permissions import RUNS_COMMANDS, RUNS_PYTHON
 from rondel.sessions.session import Session
 from rondel.sessions.stores import Durability, default_path
@@ -143,8 +144,9 @@ def ways(session: Session, db: str | None) -> Ways:
     """How to go on with a session of that database."""
     where = None if os.environ.get("RONDEL_DB") == db else db
     labels = session.row.labels
+    needs_file = is_python(session) or bool(labels.get(CODE))
     runs = bool(labels.get(RUNS_PYTHON)), bool(labels.get(RUNS_COMMANDS))
-    return Ways(session.id, where, is_python(session), *runs)
+    return Ways(session.id, where, needs_file, *runs)
 
 
 def is_python(session: Session) -> bool:

@@ -22,6 +22,7 @@ from rondel.journal.memory import MemoryStore
 from rondel.sessions.agents import PLACES, configs_of
 from rondel.sessions.engine import Engine
 from rondel.sessions.graph import Graph
+from rondel.sessions.labels import CODE
 from rondel.sessions.records import Result
 from rondel.sessions.session import Session
 
@@ -97,7 +98,8 @@ def hand_over(session: Session, file: str | None, command: str) -> None:
     if not is_python(session):
         if file is None:
             return
-        if not session.row.labels.get("secrets"):
+        labels = session.row.labels
+        if not (labels.get("secrets") or labels.get(CODE)):
             raise CallError(
                 f"session {session.id} keeps its own copy of its graph; leave out {file}"
             )

@@ -10,7 +10,7 @@ import typer
 
 from rondel.cli.database import find, open_existing
 from rondel.cli.events import print_json, print_line, told
-from rondel.cli.options import Db, Debug, Id
+from rondel.cli.options import Db, Debug, GraphFile, Id
 from rondel.cli.show import question_text
 from rondel.cli.views import json_line, loop_text, status_text, usage_text
 from rondel.sessions.records import QuestionRecord, Result, questions_of, result_of
@@ -18,6 +18,7 @@ from rondel.sessions.records import QuestionRecord, Result, questions_of, result
 
 def replay(
     session: Id,
+    file: GraphFile = None,  # noqa: ARG001
     to: Annotated[
         str | None,
         typer.Option(

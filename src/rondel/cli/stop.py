@@ -6,12 +6,13 @@ import asyncio
 
 from rondel.cli.database import find, open_existing
 from rondel.cli.delivery import deliver, say
-from rondel.cli.options import By, Db, Debug, Id, asker
+from rondel.cli.options import By, Db, Debug, GraphFile, Id, asker
 from rondel.sessions.controls import Stop
 
 
 def stop(
     session: Id,
+    file: GraphFile = None,  # noqa: ARG001
     by: By = None,
     db: Db = None,
     debug: Debug = False,  # noqa: ARG001

@@ -18,6 +18,7 @@ from rondel.cli.options import (
     By,
     Db,
     Debug,
+    GraphFile,
     GraphOption,
     Id,
     NoInput,
@@ -33,6 +34,7 @@ CHECKS = 3
 
 def unlock(
     session: Id,
+    file: GraphFile = None,
     because: Annotated[
         str, typer.Option(metavar="TEXT", help="Why it is right to go on; it is recorded.")
     ] = "",
@@ -58,7 +60,7 @@ def unlock(
         raise CallError("to unlock, say why (--because TEXT) or confirm the checks (--checked)")
     foreground = Foreground(db, as_json, no_input, debug, (), allow_python, allow_commands)
     control = Unlock(asker(by), because, [True] * CHECKS if checked else [])
-    return asyncio.run(_unlock(session, control, no_run, graph, foreground))
+    return asyncio.run(_unlock(session, control, no_run, graph or file, foreground))
 
 
 async def _unlock(

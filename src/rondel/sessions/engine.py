@@ -37,7 +37,7 @@ from rondel.sessions.fork import Fork, plan_fork
 from rondel.sessions.graph import Graph, as_graph
 from rondel.sessions.ids import new_id
 from rondel.sessions.inputs import Inputs, as_inputs
-from rondel.sessions.labels import debugging, labels_of
+from rondel.sessions.labels import CODE, debugging, labels_of, without_code
 from rondel.sessions.owner import is_gone, new_owner, process_of
 from rondel.sessions.permissions import Permissions
 from rondel.sessions.quarantine import Quarantine, surest
@@ -319,7 +319,7 @@ class Engine:
             return self._shelf.graph(row)
         except GraphError as error:
             if not (missing := self._missing_secrets(row)):
-                raise
+                raise (without_code(row, error) or error) from None
             names = " and ".join(missing)
             raise CallError(
                 f"session {row.id} needs {names}, which is never stored: set it in the "
@@ -417,11 +417,11 @@ class Engine:
 
     def can_run(self, row: SessionRow) -> bool:
         """Whether all is here that the store does not keep."""
-        if not self._permissions.cover(row.labels):
+        labels, code = row.labels, "python" if self._registry is not None else CODE
+        if not self._permissions.cover(labels):
             return False
-        if self._shelf.is_handed_over(row.id):
-            return True
-        return not row.labels.get("python") and not self._missing_secrets(row)
+        known = not (labels.get("python") or labels.get(code) or self._missing_secrets(row))
+        return known or self._shelf.is_handed_over(row.id)
 
     def _missing_secrets(self, row: SessionRow) -> list[str]:
         names = row.labels.get("secrets", ())

@@ -23,6 +23,7 @@ from rondel.nodes.calling import function_processor
 from rondel.sessions.authored import FUNCTION, AuthoredNames, Functions
 from rondel.sessions.changes import CONTRACT, LOOPS, change_body
 from rondel.sessions.pricing import check_prices
+from rondel.sessions.reading import Reading
 from rondel.sessions.registry import default_registry
 
 if TYPE_CHECKING:
@@ -159,15 +160,16 @@ class Graph:
     ) -> Graph:
         """The structure of a stored graph, to read its sessions with.
 
-        Its functions and the variables of the environment may be missing.
+        Functions, providers, plug-ins and the variables of the environment may be missing.
         """
         known = registry or default_registry()
         graph = cls("", registry=known)
         graph._document = document
         graph._as_stored = True
         environ = _Lenient(os.environ)
+        words = Reading(known, document, includes or {})
         graph._loaded = from_document(
-            graph._with_start(), AuthoredNames(known), includes=includes, environ=environ
+            graph._with_start(), words, includes=includes, environ=environ
         )
         return graph
 

@@ -6,11 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from rondel.certificate.forest import forest_of
-from rondel.errors import CallError
+from rondel.errors import CallError, GraphError
 from rondel.graph.names import Names
 from rondel.graph.plan import Plan
+from rondel.journal.store import SessionRow
 from rondel.sessions.graph import Graph
 from rondel.sessions.permissions import needs_of
+from rondel.sessions.registry import default_registry
+
+CODE = "code"
+"""The label of sessions whose graph may name what only its own registry knows."""
 
 DEBUG = "debug"
 """The label of sessions that pause after the rounds of some loops: the heads of these."""
@@ -21,6 +26,8 @@ def labels_of(graph: Graph) -> dict[str, Any]:
     labels = needs_of(graph.plan())
     if graph.is_python:
         labels["python"] = True
+    if graph.registry is not default_registry():
+        labels[CODE] = True
     if names := graph.stored.names:
         labels["secrets"] = names
     return labels
@@ -41,3 +48,13 @@ def debugging(plan: Plan, heads: Sequence[str]) -> dict[str, Any]:
             hint = Names(sorted(known)).hint(head) if known else "the graph has no loop"
             raise CallError(f"debug: {head!r} heads no loop; {hint}")
     return {DEBUG: list(heads)}
+
+
+def without_code(row: SessionRow, error: GraphError) -> CallError | None:
+    """What to say of a session whose graph names functions that are not here."""
+    if not row.labels.get(CODE):
+        return None
+    return CallError(
+        f"session {row.id} runs code that is not here ({error}); hand its graph over again: "
+        "engine.resume(id, graph), or name its file"
+    )

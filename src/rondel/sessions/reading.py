@@ -1,0 +1,76 @@
+"""The names that a stored graph uses, for those who only read its sessions.
+
+What runs a session must be there when it runs. What reads it needs its structure: functions,
+providers and plug-ins may be gone, and of their settings what is not known counts for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, cast
+
+from pydantic import BaseModel, ValidationError
+
+from rondel.engine.registry import Registry
+
+FUNCTION = "function"
+
+
+class Reading:
+    """A registry's names, and all others that stand in a document."""
+
+    def __init__(
+        self, registry: Registry, document: Mapping[str, Any], includes: Mapping[str, Any]
+    ) -> None:
+        self._registry = registry
+        self._types: dict[str, None] = {}
+        self._functions: dict[str, None] = {}
+        for part in _parts([document, *includes.values()]):
+            kind, config = part.get("type"), part.get("config")
+            if isinstance(kind, str):
+                self._types[kind] = None
+            if kind == FUNCTION and isinstance(config, dict):
+                self._functions[str(config.get("name"))] = None
+
+    def names(self, kind: str) -> Iterable[str]:
+        """The names of a kind that the registry knows, or the document uses."""
+        used = self._functions if kind == FUNCTION else self._types
+        return dict.fromkeys((*self._registry.names(kind), *used))
+
+    def config_model(self, kind: str, name: str) -> type[BaseModel] | None:
+        """The model of a config, which takes what it does not know."""
+        model = None if name == FUNCTION else self._registry.config_model(kind, name)
+        return None if model is None else cast("type[BaseModel]", _Lenient(model))
+
+
+class _Lenient:
+    """A model of configs that leaves out what it cannot take."""
+
+    def __init__(self, model: type[BaseModel]) -> None:
+        self._model = model
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    def model_validate(self, value: Any, context: Any = None) -> BaseModel:
+        """The config, without the settings that are wrong here."""
+        left = dict(value) if isinstance(value, dict) else {}
+        while True:
+            try:
+                return self._model.model_validate(left, context=context)
+            except ValidationError as error:
+                wrong = {found["loc"][0] for found in error.errors() if found["loc"]}
+                if not wrong & left.keys():
+                    return self._model.model_construct(None, **left)
+                left = {key: left[key] for key in left if key not in wrong}
+
+
+def _parts(work: list[Any]) -> Iterator[dict[str, Any]]:
+    """Every object in these values, however deep."""
+    while work:
+        value = work.pop()
+        if isinstance(value, dict):
+            yield value
+            work.extend(value.values())
+        elif isinstance(value, list):
+            work.extend(value)
