@@ -102,6 +102,15 @@ class Spent(Tick, frozen=True, tag="spend"):
     usage: list[Usage]
 
 
+class Attempted(Tick, frozen=True, tag="attempt"):
+    """An attempt of a step failed; the next one begins then."""
+
+    step: int
+    error: str
+    until: float
+    usage: list[Usage] = []
+
+
 class Refused(Tick, frozen=True, tag="refuse"):
     """A step may not spend any more: the budget of an entry around it is used up."""
 
@@ -196,7 +205,7 @@ class Forked(Tick, frozen=True, tag="fork"):
     parent: str
 
 
-Spending = Finished | Failed | Suspended | Substepped | Spent | Refused
+Spending = Finished | Failed | Suspended | Substepped | Spent | Attempted | Refused
 """What may tell of model calls."""
 
 Pausing = Paused | Resumed | Retried
@@ -212,6 +221,7 @@ RareTick = (
     | Answered
     | Substepped
     | Spent
+    | Attempted
     | Refused
     | Judged
     | WayOut

@@ -121,6 +121,8 @@ class Narrator:
             case ticks.Failed():
                 self._tell_of_step(effect, "error", {"error": tick.error, "kind": tick.kind})
                 self._tell_state(effect, "failed", {"error": tick.error})
+            case ticks.Attempted():
+                self._tell_of_step(effect, "error", {"error": tick.error, "kind": "retry"})
             case ticks.Refused():
                 self._tell_state(effect, self._refused(effect.step, tick), {"error": REFUSED})
             case ticks.Suspended():

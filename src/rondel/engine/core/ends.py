@@ -92,6 +92,7 @@ def take_up_again(state: SessionState) -> bool:
     state.message = ""
     change_status(state, "running", "")
     if failure.step is not None:
+        failure.step.attempts = ()
         state.mark(StepStarted(failure.step, failure.step.address))
     return True
 

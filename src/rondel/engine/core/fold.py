@@ -121,7 +121,7 @@ def _take_in(state: SessionState, tick: ticks.RareTick) -> list[Work]:
             return decide(state, state.frames[tick.entry], held=tick.held)
         case ticks.WayOut():
             return leave_processed(state, state.frames[tick.entry], tick.altered)
-        case ticks.Suspended() | ticks.Substepped() | ticks.Spent():
+        case ticks.Suspended() | ticks.Substepped() | ticks.Spent() | ticks.Attempted():
             _note_of_step(state, tick)
         case ticks.Paused() | ticks.Resumed() | ticks.Retried():
             return _pause_or_go_on(state, tick)
@@ -148,7 +148,8 @@ def _answer(state: SessionState, tick: ticks.Answered) -> list[Work]:
 
 
 def _note_of_step(
-    state: SessionState, tick: ticks.Suspended | ticks.Substepped | ticks.Spent
+    state: SessionState,
+    tick: ticks.Suspended | ticks.Substepped | ticks.Spent | ticks.Attempted,
 ) -> None:
     """Something happened to a step that is not over."""
     match tick:
@@ -156,8 +157,10 @@ def _note_of_step(
             suspend(state, tick)
         case ticks.Substepped():
             keep_part(state, tick)
-        case ticks.Spent():
+        case ticks.Spent() | ticks.Attempted():
             step = state.steps[tick.step]
+            if isinstance(tick, ticks.Attempted):
+                step.attempts, step.due = (*step.attempts, tick.error), tick.until
             state.mark(StepTicked(step, tick, step.address))
 
 

@@ -119,6 +119,8 @@ class _Step(msgspec.Struct, omit_defaults=True):
     answer: Any = None
     routing: tuple[Message, ...] | None = None
     parts: dict[str, Any] | None = None
+    attempts: tuple[str, ...] = ()
+    due: float = 0.0
 
 
 class Snapshot(msgspec.Struct, omit_defaults=True):
@@ -265,6 +267,8 @@ def _dump_step(step: Step) -> _Step:
         answer=step.answer,
         routing=step.routing,
         parts=step.parts,
+        attempts=step.attempts,
+        due=step.due,
     )
 
 
@@ -414,6 +418,7 @@ class _Restoration:
         step.answer = data.answer
         step.routing = data.routing
         step.parts = data.parts
+        step.attempts, step.due = data.attempts, data.due
         self._restored[number] = step
         return step
 

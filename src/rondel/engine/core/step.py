@@ -19,6 +19,8 @@ class Step:
 
     __slots__ = (
         "answer",
+        "attempts",
+        "due",
         "frame",
         "fresh",
         "inputs",
@@ -57,6 +59,10 @@ class Step:
         self.inputs = inputs
         self.fresh = fresh
         self.answer: Any = None
+        self.attempts: tuple[str, ...] = ()
+        """The errors of those that failed."""
+        self.due = 0.0
+        """When the next one begins."""
         self.parts: dict[str, Any] | None = None
         """Its durable sub-steps that are done, by name."""
         self.routing: tuple[Message, ...] | None = None

@@ -111,7 +111,15 @@ class StepContext:
 
     @property
     def attempt(self) -> int:
-        return 1 if self.retried is None else len(self.retried) + 1
+        return len(self.step.attempts) + 1
+
+    def put_off(self, error: str, wait: float) -> Coroutine[Any, Any, None]:
+        """An attempt failed with this error: return when the next one begins."""
+        return self._services.put_off(self, error, wait)
+
+    def until_due(self) -> Coroutine[Any, Any, None]:
+        """Return when the next attempt begins, which an earlier process may have put off."""
+        return self._services.until_due(self)
 
     @property
     def rng(self) -> Random:

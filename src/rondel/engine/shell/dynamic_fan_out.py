@@ -178,6 +178,13 @@ class PartContext:
     def attempt(self) -> int:
         return 1 if self.retried is None else len(self.retried) + 1
 
+    async def put_off(self, error: str, wait: float) -> None:
+        self.retried = [*(self.retried or ()), error]
+        await asyncio.sleep(wait)
+
+    async def until_due(self) -> None:
+        """Parts begin anew in a new process."""
+
     async def substep(self, name: str, call: Callable[[], Awaitable[Any]], event: str = "") -> Any:
         return await self._ctx.substep(f"{self._part}: {name}", call, event)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from typing import Any, Protocol
@@ -87,6 +88,20 @@ class StepServices:
             elif spent:
                 ctx.usage = [*(ctx.usage or ()), *spent]
         return value
+
+    async def put_off(self, ctx: StepContext, error: str, wait: float) -> None:
+        """An attempt failed: journal it with what it spent, and wait for the next one."""
+        if not self.state.ended:
+            usage, ctx.usage = ctx.usage or [], None
+            now = self._clock()
+            failed = ticks.Attempted(now, ctx.step.number, error, now + wait, usage)
+            await write(self._stepper, self._stepper.enter(failed))
+        await self.until_due(ctx)
+
+    async def until_due(self, ctx: StepContext) -> None:
+        """Wait for the next attempt, which an earlier process may have put off."""
+        if ctx.step.attempts:
+            await asyncio.sleep(max(ctx.step.due - self._clock(), 0.0))
 
     async def reserve(self, ctx: StepContext, most: Callable[[], Usage | None]) -> None:
         """Return when the budgets around the step allow such a call."""

@@ -13,6 +13,9 @@ from rondel.graph.plan import PlanNode
 from rondel.graph.spec import Retry
 from rondel.graph.surrogates import whole
 
+MOST_DOUBLINGS = 32
+"""After so many, a wait is longer than any that is allowed."""
+
 
 def wrapped(processor: Processor, node: PlanNode, middleware: Sequence[Middleware]) -> Handler:
     """The node's processor with all that is around it, the outermost last."""
@@ -50,19 +53,17 @@ def _with_timeout(call: Handler, seconds: float) -> Handler:
 
 def _with_retries(call: Handler, retry: Retry) -> Handler:
     async def retried(ctx: Any) -> Outcome | Lock:
-        wait = retry.min_wait
-        for _ in range(retry.max_attempts - 1):
+        await ctx.until_due()
+        while ctx.attempt < retry.max_attempts:
             try:
                 return await call(ctx)
             except BaseException as raised:
                 error = confined(raised)
                 if not isinstance(error, Exception) or not getattr(error, "retryable", True):
                     raise
-                if ctx.retried is None:
-                    ctx.retried = []
-                ctx.retried.append(describe(error))
-            await asyncio.sleep(wait)
-            wait = min(wait * 2, retry.max_wait)
+                text = describe(error)
+            wait = retry.min_wait * 2 ** min(ctx.attempt - 1, MOST_DOUBLINGS)
+            await ctx.put_off(text, min(wait, retry.max_wait))
         return await call(ctx)
 
     return retried
