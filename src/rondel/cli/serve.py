@@ -20,6 +20,21 @@ def serve(
     ] = "graphs",
     allow_python: AllowPython = False,
     allow_commands: AllowCommands = False,
+    allow_private: Annotated[
+        bool, typer.Option("--allow-private", help="Graphs may reach private networks.")
+    ] = False,
+    allow_host: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Also called by this name.")
+    ] = None,
+    allow_origin: Annotated[
+        list[str] | None, typer.Option(metavar="ORIGIN", help="Pages there may call it.")
+    ] = None,
+    need_tokens: Annotated[
+        bool, typer.Option("--tokens", help="Demand tokens also at a loopback address.")
+    ] = False,
+    grace: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0, help="What steps have left when it stops.")
+    ] = 20.0,
     opened: Annotated[bool, typer.Option("--open", help="Open the pages in a browser.")] = False,
     db: Db = None,
     debug: Debug = False,  # noqa: ARG001
@@ -37,7 +52,15 @@ def serve(
     from rondel.server.run import serve as run
 
     options = Options(
-        host=host, port=port, allow_python=allow_python, allow_commands=allow_commands
+        host=host,
+        port=port,
+        allow_python=allow_python,
+        allow_commands=allow_commands,
+        allow_private=allow_private,
+        tokens=need_tokens,
+        hosts=tuple(allow_host or ()),
+        origins=tuple(allow_origin or ()),
+        grace=grace,
     )
     where = f"http://{host}:{port}"
     print(f"rondel serves {where} with the graphs of {graphs}; Ctrl-C ends it", file=sys.stderr)

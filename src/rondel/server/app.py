@@ -14,13 +14,16 @@ from rondel.server import (
     docs,
     graphs,
     health,
+    logins,
     pages,
     problems,
     questions,
+    secrets,
     sessions,
     sockets,
     streams,
 )
+from rondel.server.cabinet import Cabinet
 from rondel.server.gate import Gate
 from rondel.server.options import Options
 from rondel.server.site import Site
@@ -29,14 +32,25 @@ from rondel.sessions.graphs_folder import GraphsFolder
 from rondel.sessions.news import NewsStore
 
 PREFIX = "/api/v1"
-ROUTERS = (graphs.router, sessions.router, controls.router, questions.router, streams.router)
+ROUTERS = (
+    graphs.router,
+    sessions.router,
+    controls.router,
+    questions.router,
+    streams.router,
+    logins.router,
+    secrets.router,
+)
 
 
 def create_app(
-    engine: Engine, graphs_dir: str | os.PathLike[str], options: Options | None = None
+    engine: Engine,
+    graphs_dir: str | os.PathLike[str],
+    options: Options | None = None,
+    cabinet: Cabinet | None = None,
 ) -> FastAPI:
-    """The server of an engine and a folder of graphs."""
-    site = Site(engine, GraphsFolder(graphs_dir), options or Options())
+    """The server of an engine and a folder of graphs; without a cabinet it keeps nothing else."""
+    site = Site(engine, GraphsFolder(graphs_dir), options or Options(), cabinet or Cabinet(None))
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from rondel.server import schemas
 from rondel.server.access import Caller, Operator
 from rondel.server.docs import errors
+from rondel.server.problems import Refusal
 from rondel.server.replies import reply
 from rondel.server.site import Site, SiteDep
 from rondel.sessions.controls import Answer, AnyControl, Pause, Resume, Signal, Stop, Unlock
@@ -80,6 +81,8 @@ async def fork_session(
     site.demand_open()
     site.demand_room()
     parent = site.session(id, caller)
+    if not caller.may("admin") and any(path.startswith("nodes.") for path in body.set):
+        raise Refusal(403, "forbidden", "to change a node's config needs the role admin")
     child = await site.engine.fork(parent, body.at, body.set, run=body.run)
     headers = {"Location": f"/api/v1/sessions/{child.id}"}
     face = {"id": child.id, "status": child.status, "parent": child.row.parent}

@@ -39,6 +39,8 @@ class Options:
     """Whether graphs may start programs (`command:` servers)."""
     allow_private: bool = False
     """Whether graphs and webhooks may name addresses in private networks."""
+    tokens: bool = False
+    """Whether tokens are needed also where only this machine can reach it."""
     hosts: tuple[str, ...] = ()
     """Names by which browsers may reach it, besides its own address."""
     origins: tuple[str, ...] = ()

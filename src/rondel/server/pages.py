@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 from fastapi import FastAPI
-from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.types import Receive, Scope, Send
 
 from rondel.server.problems import problem
 
 PAGES = Path(__file__).parent / "pages"
 INDEX = "index.html"
 FOREVER = "public, max-age=31536000, immutable"
-OURS = ("api/", "v1/", "mcp", "healthz", "readyz", "metrics", "openapi.json")
+OURS = ("/api/", "/v1/", "/mcp", "/healthz", "/readyz", "/metrics", "/openapi.json")
 """What never is a page."""
 
 PLAIN = """<!doctype html>
@@ -24,18 +25,33 @@ run <code>make web</code>, then load this again.</p></body></html>
 """
 
 
-def install(app: FastAPI, folder: Path = PAGES) -> None:
-    """Serve the pages at `/`; a path that is no file is the page's own to understand."""
-    root = folder.resolve()
+class Pages:
+    """What is answered where there is no route."""
 
-    @app.get("/{path:path}", include_in_schema=False)
-    def page(path: str, request: Request) -> Response:
-        if path.startswith(OURS):
-            return problem(404, "not_found", f"there is nothing at {request.url.path}")
-        if not (folder / INDEX).is_file():
-            return HTMLResponse(PLAIN, 200 if path == "" else 404)
-        file = (folder / path).resolve()
-        if path and file.is_file() and file.is_relative_to(root):
-            cached = path.startswith("assets/")
+    def __init__(self, folder: Path) -> None:
+        self._root = folder.resolve()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008, "reason": "nothing is here"})
+            return
+        reply = await asyncio.to_thread(self._reply, scope["method"], scope["path"])
+        await reply(scope, receive, send)
+
+    def _reply(self, method: str, path: str) -> Response:
+        """A file, or the page that understands all other paths."""
+        if method not in ("GET", "HEAD") or path.startswith(OURS):
+            return problem(404, "not_found", f"there is nothing at {path}")
+        if not (self._root / INDEX).is_file():
+            return HTMLResponse(PLAIN, 200 if path == "/" else 404)
+        file = (self._root / path.lstrip("/").replace("\0", "")).resolve()
+        if file.is_file() and file.is_relative_to(self._root):
+            cached = path.startswith("/assets/")
             return FileResponse(file, headers={"Cache-Control": FOREVER if cached else "no-cache"})
-        return FileResponse(folder / INDEX, headers={"Cache-Control": "no-cache"})
+        return FileResponse(self._root / INDEX, headers={"Cache-Control": "no-cache"})
+
+
+def install(app: FastAPI, folder: Path = PAGES) -> None:
+    """Serve the pages where there is no route; a path that is no file is the page's own."""
+    app.router.default = Pages(folder)

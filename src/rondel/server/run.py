@@ -12,11 +12,12 @@ from sse_starlette.sse import AppStatus
 
 from rondel.errors import CallError
 from rondel.server.app import create_app
+from rondel.server.cabinet import Cabinet, place_of
 from rondel.server.options import Options
 from rondel.server.site import Site
 from rondel.sessions.engine import Engine
 from rondel.sessions.news import telling
-from rondel.sessions.stores import Database, open_store
+from rondel.sessions.stores import open_store
 
 AppStatus.enable_automatic_graceful_drain = False  # it would cut streams off; the hub ends them
 
@@ -41,15 +42,22 @@ class Server(uvicorn.Server):
             self._loop.call_soon_threadsafe(self._site.hub.close)
 
 
-def serve(db: Database, graphs_dir: str, options: Options) -> None:
+def serve(db: str | None, graphs_dir: str, options: Options) -> None:
     """Serve until a signal comes."""
     asyncio.run(_serve(db, graphs_dir, options))
 
 
-async def _serve(db: Database, graphs_dir: str, options: Options) -> None:
+async def _serve(db: str | None, graphs_dir: str, options: Options) -> None:
     store, _ = telling(open_store(db, "normal"))
     engine = Engine(store, allow_python=options.allow_python, allow_commands=options.allow_commands)
-    app = create_app(engine, graphs_dir, options)
+    cabinet = Cabinet(None if db is None else place_of(db))
+    app = create_app(engine, graphs_dir, options, cabinet)
+    site: Site = app.state.site
+    if site.needs_tokens and not site.tokens.exist:
+        raise CallError(
+            f"at {options.host} everybody could call this server: first make a token, "
+            "rondel tokens create NAME --role admin"
+        )
     server = server_of(app, options)
     with _listening(options) as listening:
         await server.serve([listening])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 from collections.abc import Callable
 from hashlib import sha256
@@ -19,7 +20,7 @@ from rondel.server.docs import errors
 from rondel.server.problems import Refusal
 from rondel.server.replies import reply
 from rondel.server.site import Site, SiteDep
-from rondel.server.sources import graph_of
+from rondel.server.sources import runnable
 from rondel.sessions.archive import write_session
 from rondel.sessions.inputs import as_inputs
 from rondel.sessions.overview import (
@@ -63,7 +64,9 @@ async def start_session(
         if row is not None:
             return _again(row, labels[KEY], key)
     site.demand_room()
-    graph = graph_of(site, caller, body.graph, body.graph_id, body.provider)
+    graph = await asyncio.to_thread(
+        runnable, site, caller, body.graph, body.graph_id, body.provider
+    )
     try:
         session = await site.engine.start(graph, inputs, debug=body.debug, labels=labels, id=own)
     except JournalError:

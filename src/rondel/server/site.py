@@ -11,9 +11,13 @@ from starlette.requests import HTTPConnection
 
 from rondel.errors import UnknownSession
 from rondel.server.access import Caller
+from rondel.server.addresses import guard
+from rondel.server.cabinet import Cabinet
 from rondel.server.hub import Hub
 from rondel.server.options import Options
 from rondel.server.problems import Refusal
+from rondel.server.secret_store import Secrets
+from rondel.server.tokens import Tokens
 from rondel.sessions.engine import Engine
 from rondel.sessions.graphs_folder import GraphsFolder
 from rondel.sessions.session import Session
@@ -27,10 +31,16 @@ Value = TypeVar("Value")
 class Site:
     """One server's parts."""
 
-    def __init__(self, engine: Engine, folder: GraphsFolder, options: Options) -> None:
+    def __init__(
+        self, engine: Engine, folder: GraphsFolder, options: Options, cabinet: Cabinet
+    ) -> None:
         self.engine = engine
         self.folder = folder
         self.options = options
+        self.cabinet = cabinet
+        self.tokens = Tokens(cabinet)
+        self.secrets = Secrets(cabinet)
+        self.needs_tokens = options.tokens or not options.is_loopback
         self.hub = Hub(engine, options.limits.streams)
         self.ready = False
         self.asked: dict[str, tuple[int, list[dict[str, Any]]]] = {}
@@ -38,6 +48,9 @@ class Site:
 
     async def open(self) -> None:
         """Take up what a process that is gone left, and begin."""
+        self.secrets.open()
+        if not self.options.allow_private:
+            guard(asyncio.get_running_loop())
         self.hub.open()
         await self.engine.recover()
         self.ready = True
@@ -47,6 +60,7 @@ class Site:
         self.hub.close()
         await self.engine.drain(self.options.grace)
         await self.engine.close()
+        self.cabinet.close()
 
     def session(self, id: str, caller: Caller) -> Session:
         """A session that the caller may see."""

@@ -9,6 +9,7 @@ from typing import Any
 from rondel.errors import CallError
 from rondel.graph.positions import parse
 from rondel.server.access import Caller
+from rondel.server.policy import demand_allowed
 from rondel.server.problems import Refusal
 from rondel.server.site import Site
 from rondel.sessions.graph import Graph
@@ -24,6 +25,19 @@ def text_of(site: Site, source: Source) -> str:
     if len(text) > most or len(text.encode("utf-8", "replace")) > most:
         raise Refusal(413, "graph_too_large", f"a graph may have {most:,} bytes; this has more")
     return text
+
+
+def runnable(
+    site: Site,
+    caller: Caller,
+    graph: Source | None,
+    graph_id: str | None,
+    provider: str | None = None,
+) -> Graph:
+    """The graph that is meant, if it may run here."""
+    found = graph_of(site, caller, graph, graph_id, provider)
+    demand_allowed(site, caller, found, stored=graph_id is not None)
+    return found
 
 
 def graph_of(

@@ -16,6 +16,7 @@ import httpx2
 
 from rondel.engine.core.state import ENDED
 from rondel.server.app import create_app
+from rondel.server.cabinet import Cabinet
 from rondel.server.options import Options
 from rondel.server.run import Server, server_of
 from rondel.sessions.engine import Engine
@@ -72,10 +73,19 @@ class Running:
     """A server that runs."""
 
     def __init__(self, url: str, client: httpx2.Client, server: Server, engine: Engine) -> None:
+        self.others: dict[str, Running] = {}
         self.url = url
         self.client = client
         self.server = server
         self.engine = engine
+
+    def as_(self, token: str) -> Running:
+        """The same server, called with another token."""
+        if token not in self.others:
+            headers = {"Authorization": f"Bearer {token}"}
+            client = httpx2.Client(base_url=self.url, timeout=PATIENCE, headers=headers)
+            self.others[token] = Running(self.url, client, self.server, self.engine)
+        return self.others[token]
 
     def post(self, path: str, body: Any = None, status: int = 200, **more: Any) -> Any:
         """Post, and demand a status."""
@@ -147,7 +157,11 @@ def parsed(lines: Iterator[str]) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def running(
-    folder: Path, db: str | Path | None = None, options: Options | None = None, token: str = ""
+    folder: Path,
+    db: str | Path | None = None,
+    options: Options | None = None,
+    token: str = "",
+    cabinet: Path | None = None,
 ) -> Iterator[Running]:
     """A server of the graphs of a folder, and of a database."""
     listening = socket.socket()
@@ -163,7 +177,8 @@ def running(
         engine = made["engine"] = Engine(
             store, allow_python=chosen.allow_python, allow_commands=chosen.allow_commands
         )
-        server = made["server"] = server_of(create_app(engine, folder, chosen), chosen)
+        app = create_app(engine, folder, chosen, Cabinet(cabinet))
+        server = made["server"] = server_of(app, chosen)
         began.set()
         await server.serve([listening])
 
@@ -175,9 +190,12 @@ def running(
     with httpx2.Client(base_url=url, timeout=PATIENCE, headers=headers) as client:
         while client.get("/readyz").status_code != 200:
             pass
+        found = Running(url, client, made["server"], made["engine"])
         try:
-            yield Running(url, client, made["server"], made["engine"])
+            yield found
         finally:
+            for other in found.others.values():
+                other.client.close()
             made["server"].handle_exit(15, None)
             thread.join(PATIENCE)
             assert not thread.is_alive()

@@ -64,7 +64,9 @@ def test_clients_that_take_nothing_do_not_keep_a_server_from_stopping(
         stuck = []
         for _ in range(20):
             dead = socket.create_connection(("127.0.0.1", port))
-            dead.sendall(f"GET /api/v1/sessions/{id}/events HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            dead.sendall(
+                f"GET /api/v1/sessions/{id}/events HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+            )
             stuck.append(dead)
         began = time.monotonic()
         process.send_signal(signal.SIGTERM)

@@ -1,0 +1,75 @@
+"""`rondel tokens`: who may call the server."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rondel.cli.options import Db, Debug
+from rondel.errors import CallError
+from rondel.graph.names import Names
+
+ACTIONS = ("create", "list", "revoke")
+
+
+def tokens(
+    action: Annotated[str, typer.Argument(metavar="create|list|revoke")],
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Whose it is.")] = None,
+    role: Annotated[
+        str, typer.Option(metavar="viewer|operator|admin", help="What it may do.")
+    ] = "viewer",
+    group: Annotated[
+        list[str] | None,
+        typer.Option(metavar="G", help="Only what is of this group; may repeat. Default: all."),
+    ] = None,
+    db: Db = None,
+    debug: Debug = False,  # noqa: ARG001
+) -> int:
+    """Make, list and revoke the tokens of `rondel serve`.
+
+    A token's text is printed once, when it is made; only its hash is kept.
+    """
+    from rondel.cli.database import database_of
+    from rondel.server.cabinet import Cabinet, place_of
+    from rondel.server.tokens import Tokens
+
+    if action not in ACTIONS:
+        hint = Names(ACTIONS, what="there are").hint(action)
+        raise CallError(f"rondel tokens knows no {action!r}; {hint}")
+    if action != "list" and not name:
+        raise CallError(f"say whose: rondel tokens {action} NAME")
+    cabinet = Cabinet(place_of(database_of(db)))
+    try:
+        known = Tokens(cabinet)
+        if action == "create":
+            print(known.create(name or "", role, group))
+        elif action == "revoke":
+            known.revoke(name or "")
+            print(f"revoked {name}")
+        else:
+            _list(known)
+    finally:
+        cabinet.close()
+    return 0
+
+
+def _list(known: object) -> None:
+    from rondel.cli.tables import moment, print_table
+    from rondel.server.tokens import Tokens
+
+    assert isinstance(known, Tokens)  # noqa: S101
+    rows = [
+        (
+            token.name,
+            token.role,
+            "all" if token.groups is None else ", ".join(token.groups),
+            moment(token.created_at),
+            "" if token.revoked_at is None else moment(token.revoked_at),
+        )
+        for token in known.list()
+    ]
+    if rows:
+        print_table(("NAME", "ROLE", "GROUPS", "CREATED", "REVOKED"), rows)
+    else:
+        print("no tokens")
