@@ -20,6 +20,7 @@ VERBS = {
     "estimate": "tell what a run takes at most, and what is to be expected",
     "simulate": "run a graph thousands of times on simulated models",
     "serve": "serve the API and the web pages",
+    "mcp": "offer the graphs of a folder as MCP tools, on stdio",
     "tokens": "make, list and revoke the tokens of the server",
     "new": "list the templates, or write a graph file from one",
     "schema": "print the JSON Schema of graph files, for editors",

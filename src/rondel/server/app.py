@@ -8,13 +8,17 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version
 
 from fastapi import APIRouter, FastAPI
+from mcp.server.streamable_http_manager import StreamableHTTPASGIApp
 
 from rondel.server import (
+    chat,
     controls,
     docs,
     graphs,
     health,
+    insights,
     logins,
+    metrics,
     pages,
     problems,
     questions,
@@ -25,6 +29,7 @@ from rondel.server import (
 )
 from rondel.server.cabinet import Cabinet
 from rondel.server.gate import Gate
+from rondel.server.mcp import over_http
 from rondel.server.options import Options
 from rondel.server.site import Site
 from rondel.sessions.engine import Engine
@@ -38,6 +43,7 @@ ROUTERS = (
     controls.router,
     questions.router,
     streams.router,
+    insights.router,
     logins.router,
     secrets.router,
 )
@@ -52,10 +58,13 @@ def create_app(
     """The server of an engine and a folder of graphs; without a cabinet it keeps nothing else."""
     site = Site(engine, GraphsFolder(graphs_dir), options or Options(), cabinet or Cabinet(None))
 
+    tools = over_http(site)
+
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         await site.open()
-        yield
+        async with tools.run():
+            yield
         await site.close()
 
     app = FastAPI(
@@ -69,6 +78,7 @@ def create_app(
     app.state.site = site
     if isinstance(engine.store, NewsStore):
         engine.store.listener = site.hub
+        engine.store.took = site.metrics.commits.observe
     problems.install(app)
     docs.install(app)
     api = APIRouter(prefix=PREFIX)
@@ -77,6 +87,9 @@ def create_app(
     api.include_router(sockets.router)
     app.include_router(api)
     app.include_router(health.router)
+    app.include_router(metrics.router)
+    app.include_router(chat.router)
+    app.add_route("/mcp", StreamableHTTPASGIApp(tools), include_in_schema=False)  # type: ignore[arg-type]
     pages.install(app)
     app.add_middleware(Gate, site=site)
     return app

@@ -16,6 +16,7 @@ from rondel.server.cabinet import Cabinet, place_of
 from rondel.server.options import Options
 from rondel.server.site import Site
 from rondel.sessions.engine import Engine
+from rondel.sessions.graphs_folder import GraphsFolder
 from rondel.sessions.news import telling
 from rondel.sessions.stores import open_store
 
@@ -61,6 +62,26 @@ async def _serve(db: str | None, graphs_dir: str, options: Options) -> None:
     server = server_of(app, options)
     with _listening(options) as listening:
         await server.serve([listening])
+
+
+def serve_tools(db: str | None, graphs_dir: str, *, allow_python: bool) -> None:
+    """Offer the graphs as MCP tools on standard input and output, until that is closed."""
+    asyncio.run(_serve_tools(db, graphs_dir, Options(allow_python=allow_python, grace=5.0)))
+
+
+async def _serve_tools(db: str | None, graphs_dir: str, options: Options) -> None:
+    from rondel.server.mcp import over_stdio
+
+    store, news = telling(open_store(db, "normal"))
+    engine = Engine(store, allow_python=options.allow_python)
+    cabinet = Cabinet(None if db is None else place_of(db))
+    site = Site(engine, GraphsFolder(graphs_dir), options, cabinet)
+    news.listener = site.hub
+    await site.open()
+    try:
+        await over_stdio(site)
+    finally:
+        await site.close()
 
 
 def server_of(app: FastAPI, options: Options) -> Server:

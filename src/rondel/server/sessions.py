@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 from collections.abc import Callable
-from hashlib import sha256
 from typing import Annotated, Any
 
 import msgspec
 from fastapi import APIRouter, Header, Query
 from starlette.responses import Response
 
-from rondel.errors import CallError, JournalError, KeyReused
+from rondel.errors import CallError, JournalError
 from rondel.journal.store import SessionRow
 from rondel.server import schemas
-from rondel.server.access import GROUP, Caller, Operator, Viewer
+from rondel.server.access import Caller, Operator, Viewer
 from rondel.server.docs import errors
-from rondel.server.problems import Refusal
 from rondel.server.replies import reply
 from rondel.server.site import Site, SiteDep
-from rondel.server.sources import runnable
+from rondel.server.starting import start
 from rondel.sessions.archive import write_session
-from rondel.sessions.inputs import as_inputs
 from rondel.sessions.overview import (
     LABELS,
     loops_of,
@@ -34,7 +30,6 @@ from rondel.sessions.records import result_of
 from rondel.sessions.session import Session
 
 router = APIRouter(tags=["sessions"])
-KEY = "idempotency"
 SCANNED = 5000
 """Rows that a search looks at for one page."""
 
@@ -53,28 +48,8 @@ async def start_session(
     idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
 ) -> Response:
     """Start a session; it goes on by itself."""
-    site.demand_open()
-    key = body.idempotency_key or idempotency_key
-    inputs = as_inputs(body.inputs)
-    labels = _labels(caller, body, inputs)
-    own = "" if key is None else _keyed(caller, key)
-    if key is not None:
-        labels[KEY] = _digest(body)
-        row = site.engine.store.session(own)
-        if row is not None:
-            return _again(row, labels[KEY], key)
-    site.demand_room()
-    graph = await asyncio.to_thread(
-        runnable, site, caller, body.graph, body.graph_id, body.provider
-    )
-    try:
-        session = await site.engine.start(graph, inputs, debug=body.debug, labels=labels, id=own)
-    except JournalError:
-        row = site.engine.store.session(own) if own else None
-        if row is None:
-            raise
-        return _again(row, labels[KEY], key or "")
-    return _started(session.id, session.status)
+    started = await start(site, caller, body, body.idempotency_key or idempotency_key)
+    return reply(started, 202, {"Location": f"/api/v1/sessions/{started['id']}"})
 
 
 @router.get(
@@ -204,42 +179,6 @@ async def export_session(id: str, site: SiteDep, caller: Viewer) -> Response:
 
 
 # Inside
-
-
-def _labels(caller: Caller, body: schemas.SessionRequest, inputs: dict[str, Any]) -> dict[str, Any]:
-    labels: dict[str, Any] = {}
-    if body.labels:
-        labels[LABELS] = body.labels
-    group = body.group or inputs.get("group_id")
-    if caller.groups is not None:
-        group = group or min(caller.groups, default=None)
-        for named in (group, inputs.get("group_id", group)):
-            if named not in caller.groups:
-                raise Refusal(403, "forbidden", f"the token is not of the group {named!r}")
-    if group is not None:
-        labels[GROUP] = str(group)
-    return labels
-
-
-def _keyed(caller: Caller, key: str) -> str:
-    """The id that a key stands for; the same key of others is another."""
-    groups = "\0".join(sorted(caller.groups)) if caller.groups is not None else "*"
-    return sha256(f"{groups}\0\0{key}".encode()).hexdigest()[:32]
-
-
-def _digest(body: schemas.SessionRequest) -> str:
-    asked = body.model_dump(exclude={"idempotency_key"})
-    return sha256(msgspec.json.encode(asked, order="sorted")).hexdigest()[:32]
-
-
-def _again(row: SessionRow, digest: str, key: str) -> Response:
-    if row.labels.get(KEY) != digest:
-        raise KeyReused(f"the idempotency key {key!r} stood for another request; use a new one")
-    return _started(row.id, row.status)
-
-
-def _started(id: str, status: str) -> Response:
-    return reply({"id": id, "status": status}, 202, {"Location": f"/api/v1/sessions/{id}"})
 
 
 Wanted = Callable[[SessionRow], bool]

@@ -13,6 +13,8 @@ from rondel.errors import UnknownSession
 from rondel.server.access import Caller
 from rondel.server.addresses import guard
 from rondel.server.cabinet import Cabinet
+from rondel.server.digest import Digest
+from rondel.server.figures import Metrics
 from rondel.server.hub import Hub
 from rondel.server.options import Options
 from rondel.server.problems import Refusal
@@ -41,7 +43,10 @@ class Site:
         self.tokens = Tokens(cabinet)
         self.secrets = Secrets(cabinet)
         self.needs_tokens = options.tokens or not options.is_loopback
+        self.metrics = Metrics()
+        self.digest = Digest(engine, cabinet, self.metrics.ended)
         self.hub = Hub(engine, options.limits.streams)
+        self.hub.feed.listeners += [self.metrics.changed, self.digest.changed]
         self.ready = False
         self.asked: dict[str, tuple[int, list[dict[str, Any]]]] = {}
         """The open questions of sessions, and after how many ticks."""
@@ -53,11 +58,13 @@ class Site:
             guard(asyncio.get_running_loop())
         self.hub.open()
         await self.engine.recover()
+        self.digest.open()
         self.ready = True
 
     async def close(self) -> None:
         """End all streams, and hand everything over."""
         self.hub.close()
+        await self.digest.close()
         await self.engine.drain(self.options.grace)
         await self.engine.close()
         self.cabinet.close()

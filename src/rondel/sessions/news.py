@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from asyncio import Future
 from collections.abc import Callable
+from time import perf_counter
 from typing import Any, Protocol, cast
 
 from rondel.engine import ticks
@@ -11,6 +13,10 @@ from rondel.journal.store import Durable, SessionRow, Store
 
 TOLD = frozenset({ticks.Suspended, ticks.Answered, ticks.Locked, ticks.Unlocked})
 """Ticks that are news without a change of the status."""
+
+
+SAMPLE = 16
+"""One write in so many is timed."""
 
 
 class Listener(Protocol):
@@ -35,6 +41,9 @@ class NewsStore:
     def __init__(self, store: Store) -> None:
         self.store = store
         self.listener: Listener | None = None
+        self.took: Callable[[float], object] | None = None
+        """Told the seconds of some writes."""
+        self._writes = 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.store, name)
@@ -75,6 +84,9 @@ class NewsStore:
             durable = append(tick)
             if type(tick) in TOLD:
                 self._changed(id, None)
+            self._writes += 1
+            if self._writes % SAMPLE == 0 and isinstance(durable, Future):
+                self._time(durable)
             return durable
 
         return write
@@ -84,6 +96,11 @@ class NewsStore:
         self.store.release(id, owner)
         if self.listener is not None:
             self.listener.released(id)
+
+    def _time(self, durable: Future[None]) -> None:
+        took, began = self.took, perf_counter()
+        if took is not None:
+            durable.add_done_callback(lambda _: took(perf_counter() - began))
 
     def _changed(self, id: str, status: str | None) -> None:
         if self.listener is not None:

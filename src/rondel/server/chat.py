@@ -1,0 +1,215 @@
+"""The OpenAI-compatible endpoint: a graph is a model, a question is the assistant's turn."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+import msgspec
+from fastapi import APIRouter, Header
+from pydantic import BaseModel, ConfigDict, Field
+from sse_starlette import EventSourceResponse
+from starlette.responses import Response
+
+from rondel.errors import CallError, RondelError
+from rondel.server import schemas
+from rondel.server.access import Caller, Operator, Viewer
+from rondel.server.problems import Refusal, explain
+from rondel.server.replies import reply
+from rondel.server.scribe import TOKENS
+from rondel.server.site import Site, SiteDep
+from rondel.server.starting import start
+from rondel.server.turns import Said, last_event, round_text, said, until_rest
+from rondel.sessions.event import Event
+from rondel.sessions.session import Session
+
+router = APIRouter(prefix="/v1", tags=["openai"])
+MARK = re.compile(r"\[session ([0-9a-f]{16,64})\]\s*$")
+"""What a question ends with, so that the next turn answers it."""
+
+
+class ChatMessage(BaseModel):
+    """A message."""
+
+    model_config = ConfigDict(extra="allow")
+    role: str
+    content: Any = None
+
+
+class ChatRequest(BaseModel):
+    """What clients of OpenAI's API send; what is not named here is ignored."""
+
+    model_config = ConfigDict(extra="allow")
+    model: str = Field(description="A stored graph.")
+    messages: list[ChatMessage] = Field(min_length=1)
+    stream: bool = False
+    stream_options: dict[str, Any] | None = None
+    metadata: dict[str, str] | None = Field(None, description="Kept as the session's labels.")
+
+
+@router.get("/models", operation_id="listModels", response_model=dict[str, Any])
+async def list_models(site: SiteDep, caller: Viewer) -> Response:
+    """Every stored graph that the caller may see, as a model."""
+    files = site.folder.files(caller.groups).values()
+    models = [
+        {"id": file.id, "object": "model", "created": 0, "owned_by": "rondel"} for file in files
+    ]
+    return reply({"object": "list", "data": models})
+
+
+@router.get("/models/{id}", operation_id="getModel", response_model=dict[str, Any])
+async def get_model(id: str, site: SiteDep, caller: Viewer) -> Response:
+    """One of them."""
+    try:
+        file = site.folder.get(id, caller.groups)
+    except RondelError as error:
+        return _error(error)
+    return reply({"id": file.id, "object": "model", "created": 0, "owned_by": "rondel"})
+
+
+@router.post(
+    "/chat/completions", operation_id="createChatCompletion", response_model=dict[str, Any]
+)
+async def create_chat_completion(
+    body: ChatRequest,
+    site: SiteDep,
+    caller: Operator,
+    idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
+) -> Response:
+    """Run a graph on the last user message, or answer the question that came before it."""
+    try:
+        session, after = await _session(site, caller, body, idempotency_key)
+    except (RondelError, Refusal) as error:
+        return _error(error)
+    if body.stream:
+        wants_usage = bool((body.stream_options or {}).get("include_usage"))
+        content = _chunks(site, session, after, body.model, wants_usage)
+        options = site.options
+        return EventSourceResponse(
+            content, ping=options.ping, send_timeout=options.send_timeout, sep="\n"
+        )
+    async for _ in until_rest(site, session, after):
+        pass
+    came = said(site, session)
+    if came.is_error:
+        return _error(Refusal(422, came.status, f"{came.text} (session {session.id})"))
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "content": _content(session, came)},
+        "finish_reason": "stop",
+    }
+    whole = {**_head(session, body.model, "chat.completion"), "choices": [choice]}
+    return reply({**whole, "usage": _usage(came), "rondel": came.face(session.id)})
+
+
+async def _session(
+    site: Site, caller: Caller, body: ChatRequest, key: str | None
+) -> tuple[Session, int]:
+    """The session that the conversation is about, and its newest event before this turn."""
+    last = body.messages[-1]
+    if last.role != "user":
+        raise CallError("the last message must be the user's")
+    text = _plain(last.content)
+    asked = _asking(body.messages)
+    if asked is not None:
+        session = site.session(asked, caller)
+        if session.row.status == "waiting":
+            site.demand_open()
+            after = last_event(site, session)
+            await session.answer(text, by=caller.name)
+            return session, after
+    inputs: dict[str, Any] = {"task": text}
+    if len(body.messages) > 1:
+        inputs["messages"] = [m.model_dump() for m in body.messages]
+    request = schemas.SessionRequest(graph_id=body.model, inputs=inputs, labels=body.metadata or {})
+    started = await start(site, caller, request, key)
+    return site.engine.get(started["id"]), 0
+
+
+def _asking(messages: list[ChatMessage]) -> str | None:
+    """The session whose question the last user message answers."""
+    if len(messages) < 2 or messages[-2].role != "assistant":
+        return None
+    found = MARK.search(_plain(messages[-2].content))
+    return None if found is None else found[1]
+
+
+def _plain(content: Any) -> str:
+    if isinstance(content, list):
+        texts = [part.get("text", "") for part in content if isinstance(part, dict)]
+        return "\n".join(str(text) for text in texts if text)
+    return "" if content is None else str(content)
+
+
+def _content(session: Session, came: Said) -> str:
+    if came.status == "waiting":
+        return f"{came.text}\n\n[session {session.id}]"
+    return came.text
+
+
+# Streaming
+
+
+async def _chunks(
+    site: Site, session: Session, after: int, model: str, wants_usage: bool
+) -> AsyncIterator[bytes]:
+    head = _head(session, model, "chat.completion.chunk")
+
+    def chunk(delta: dict[str, Any], finish: str | None = None, **more: Any) -> bytes:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish}
+        return b"data: %b\n\n" % msgspec.json.encode({**head, "choices": [choice], **more})
+
+    async with site.hub.reader():
+        yield chunk({"role": "assistant", "content": ""}, rondel={"session_id": session.id})
+        async for event in until_rest(site, session, after):
+            thought = _thought(event)
+            if thought:
+                yield chunk({"reasoning_content": thought})
+        came = said(site, session)
+        if came.is_error:
+            error = {"message": f"{came.text} (session {session.id})", "type": came.status}
+            yield b"data: %b\n\n" % msgspec.json.encode({"error": error})
+            return
+        yield chunk({"content": _content(session, came)})
+        yield chunk({}, "stop", rondel=came.face(session.id))
+        if wants_usage:
+            yield b"data: %b\n\n" % msgspec.json.encode(
+                {**head, "choices": [], "usage": _usage(came)}
+            )
+        yield b"data: [DONE]\n\n"
+
+
+def _thought(event: Event) -> str | None:
+    """What is shown of the work: words as they come, and a line for every round."""
+    if event.event == TOKENS:
+        return str(event.data["chunk"])
+    if event.event == "node_state_change" and event.data["status"] == "running":
+        return f"\n\n{event.address}:\n"
+    line = round_text(event)
+    return None if line is None else f"\n\n{line}\n"
+
+
+def _head(session: Session, model: str, kind: str) -> dict[str, Any]:
+    created = int(time.time())
+    return {"id": f"chatcmpl-{session.id}", "object": kind, "created": created, "model": model}
+
+
+def _usage(came: Said) -> dict[str, int]:
+    usage = came.result.usage
+    return {
+        "prompt_tokens": usage.input_tokens,
+        "completion_tokens": usage.output_tokens,
+        "total_tokens": usage.tokens,
+    }
+
+
+def _error(error: RondelError | Refusal) -> Response:
+    """An error as clients of OpenAI's API read it."""
+    if isinstance(error, Refusal):
+        status, kind, detail = error.status, error.kind, error.detail
+    else:
+        explained = explain(error)
+        status, kind, detail = explained.status_code, type(error).__name__, str(error)
+    return reply({"error": {"message": detail, "type": kind, "code": kind}}, status)
