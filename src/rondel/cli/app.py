@@ -39,6 +39,7 @@ VERBS = {
     "memory": "see and change what groups of sessions remember",
     "export": "write a session to a file",
     "import": "add a session from a file, or translate a graph of another system",
+    "doctor": "look at what is installed, reachable and writable",
     "gc": "delete sessions that ended long ago",
     "verify": "check that a database and its sessions are as they were written",
     "backup": "copy a database, also while it is used",

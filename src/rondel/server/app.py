@@ -26,6 +26,7 @@ from rondel.server import (
     sessions,
     sockets,
     streams,
+    webhooks,
 )
 from rondel.server.cabinet import Cabinet
 from rondel.server.gate import Gate
@@ -46,6 +47,7 @@ ROUTERS = (
     insights.router,
     logins.router,
     secrets.router,
+    webhooks.router,
 )
 
 

@@ -13,6 +13,7 @@ from rondel.errors import UnknownSession
 from rondel.server.access import Caller
 from rondel.server.addresses import guard
 from rondel.server.cabinet import Cabinet
+from rondel.server.deliveries import Deliveries
 from rondel.server.digest import Digest
 from rondel.server.figures import Metrics
 from rondel.server.hub import Hub
@@ -45,8 +46,13 @@ class Site:
         self.needs_tokens = options.tokens or not options.is_loopback
         self.metrics = Metrics()
         self.digest = Digest(engine, cabinet, self.metrics.ended)
+        self.deliveries = Deliveries(engine, cabinet, allow_private=options.allow_private)
         self.hub = Hub(engine, options.limits.streams)
-        self.hub.feed.listeners += [self.metrics.changed, self.digest.changed]
+        self.hub.feed.listeners += [
+            self.metrics.changed,
+            self.digest.changed,
+            self.deliveries.changed,
+        ]
         self.ready = False
         self.asked: dict[str, tuple[int, list[dict[str, Any]]]] = {}
         """The open questions of sessions, and after how many ticks."""
@@ -59,12 +65,14 @@ class Site:
         self.hub.open()
         await self.engine.recover()
         self.digest.open()
+        self.deliveries.open()
         self.ready = True
 
     async def close(self) -> None:
         """End all streams, and hand everything over."""
         self.hub.close()
         await self.digest.close()
+        await self.deliveries.close()
         await self.engine.drain(self.options.grace)
         await self.engine.close()
         self.cabinet.close()

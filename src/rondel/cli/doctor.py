@@ -1,0 +1,109 @@
+"""`rondel doctor`: what is installed, reachable and writable."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from rondel.cli.options import AsDocument, Db, Debug
+from rondel.errors import RondelError
+
+KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY")
+LIBRARIES = ("fastapi", "mcp", "msgspec", "pydantic", "pydantic-ai-slim", "uvicorn")
+LOW = 200 * 1024 * 1024
+"""Bytes of free space that are few."""
+
+
+class Finding(msgspec.Struct):
+    """One thing that was looked at."""
+
+    name: str
+    ok: bool
+    note: str
+    needed: bool = True
+    """Whether Rondel cannot do without it."""
+
+
+def doctor(
+    graphs: Annotated[
+        str, typer.Option(metavar="DIR", help="The folder of stored graphs.")
+    ] = "graphs",
+    as_json: AsDocument = False,
+    db: Db = None,
+    debug: Debug = False,  # noqa: ARG001
+) -> int:
+    """Look at what Rondel needs: Python, libraries, database, folder, pages, keys.
+
+    Exit codes: 0 all that is needed is there, 1 it is not.
+    """
+    found = list(_findings(db, graphs))
+    if as_json:
+        from rondel.cli.faces import document
+
+        print(document(found))
+    else:
+        for finding in found:
+            mark = "ok" if finding.ok else "MISSING" if finding.needed else "-"
+            print(f"{mark:8}{finding.name:14}{finding.note}")
+    return 0 if all(finding.ok for finding in found if finding.needed) else 1
+
+
+def _findings(db: str | None, graphs: str) -> Iterator[Finding]:
+    yield Finding("python", sys.version_info >= (3, 11), sys.version.split()[0])
+    yield Finding("rondel", True, f"{version('rondel')}, {_how_built()}")
+    for name in LIBRARIES:
+        try:
+            yield Finding(name, True, version(name))
+        except PackageNotFoundError:
+            yield Finding(name, False, "not installed")
+    yield _database(db)
+    folder = Path(graphs)
+    if folder.is_dir():
+        yield Finding("graphs", os.access(folder, os.W_OK), f"{folder}", needed=False)
+    else:
+        yield Finding("graphs", False, f"there is no folder {folder}", needed=False)
+    yield _pages()
+    keys = [key for key in KEYS if os.environ.get(key)]
+    note = ", ".join(keys) or "no key of a provider is set; simulated and scripted models need none"
+    yield Finding("keys", bool(keys), note, needed=False)
+
+
+def _how_built() -> str:
+    from rondel.engine import core
+
+    return "plain Python" if str(core.__file__).endswith(".py") else "compiled"
+
+
+def _database(db: str | None) -> Finding:
+    from rondel.cli.database import database_of
+    from rondel.sessions.stores import open_store
+
+    named = database_of(db)
+    try:
+        store = open_store(named, "normal")
+        try:
+            sessions = len(store.sessions(limit=1).rows)
+        finally:
+            store.close()
+    except (RondelError, OSError) as error:
+        return Finding("database", False, f"{named}: {error}")
+    if named is None or "://" in named:
+        return Finding("database", True, f"{named}")
+    free = shutil.disk_usage(Path(named).parent).free
+    note = f"{named}, {'has' if sessions else 'no'} sessions, {free / 2**30:.1f} GiB free"
+    return Finding("database", free > LOW, note)
+
+
+def _pages() -> Finding:
+    import rondel
+
+    built = (Path(rondel.__file__).parent / "server" / "pages" / "index.html").is_file()
+    return Finding("pages", built, "built" if built else "not built: make web", needed=False)

@@ -1,0 +1,23 @@
+"""`rondel doctor` says what is there and what is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.e2e.command import Ran
+
+
+def test_all_that_is_needed_is_there(call: Callable[..., Ran], tmp_path: Path) -> None:
+    ran = call("doctor", "--db", tmp_path / "s.db", "--graphs", tmp_path)
+    assert ran.code == 0
+    assert "ok      database" in ran.out
+    found = call("doctor", "--json", "--db", tmp_path / "s.db").document
+    assert {"python", "rondel", "database", "graphs", "pages", "keys"} <= {f["name"] for f in found}
+
+
+def test_what_is_not_a_database_is_told(call: Callable[..., Ran], tmp_path: Path) -> None:
+    (tmp_path / "s.db").write_text("not a database, not at all, whatever it is called" * 100)
+    ran = call("doctor", "--db", tmp_path / "s.db")
+    assert ran.code == 1
+    assert "MISSING database" in ran.out
