@@ -16,7 +16,8 @@ from starlette.responses import Response
 from rondel.errors import CallError, RondelError
 from rondel.server import schemas
 from rondel.server.access import Caller, Operator, Viewer
-from rondel.server.problems import Refusal, explain
+from rondel.server.docs import TEXTS
+from rondel.server.problems import MEDIA_TYPE, Refusal, explain
 from rondel.server.replies import reply
 from rondel.server.scribe import TOKENS
 from rondel.server.site import Site, SiteDep
@@ -28,6 +29,28 @@ from rondel.sessions.session import Session
 router = APIRouter(prefix="/v1", tags=["openai"])
 MARK = re.compile(r"\[session ([0-9a-f]{16,64})\]\s*$")
 """What a question ends with, so that the next turn answers it."""
+
+
+class ChatFault(BaseModel):
+    """What went wrong."""
+
+    message: str
+    type: str
+    code: str | None = None
+
+
+class ChatError(BaseModel):
+    """An error as clients of OpenAI's API read it."""
+
+    error: ChatFault
+
+
+PROBLEM = {"schema": {"$ref": "#/components/schemas/Problem"}}
+ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"model": ChatError, "content": {MEDIA_TYPE: PROBLEM}, "description": text}
+    for status, text in {**TEXTS, 421: "The address is not this server's."}.items()
+    if status not in (304, 412)
+}
 
 
 class ChatMessage(BaseModel):
@@ -49,7 +72,7 @@ class ChatRequest(BaseModel):
     metadata: dict[str, str] | None = Field(None, description="Kept as the session's labels.")
 
 
-@router.get("/models", operation_id="listModels", response_model=dict[str, Any])
+@router.get("/models", operation_id="listModels", response_model=dict[str, Any], responses=ERRORS)
 async def list_models(site: SiteDep, caller: Viewer) -> Response:
     """Every stored graph that the caller may see, as a model."""
     files = site.folder.files(caller.groups).values()
@@ -59,7 +82,9 @@ async def list_models(site: SiteDep, caller: Viewer) -> Response:
     return reply({"object": "list", "data": models})
 
 
-@router.get("/models/{id}", operation_id="getModel", response_model=dict[str, Any])
+@router.get(
+    "/models/{id}", operation_id="getModel", response_model=dict[str, Any], responses=ERRORS
+)
 async def get_model(id: str, site: SiteDep, caller: Viewer) -> Response:
     """One of them."""
     try:
@@ -70,7 +95,10 @@ async def get_model(id: str, site: SiteDep, caller: Viewer) -> Response:
 
 
 @router.post(
-    "/chat/completions", operation_id="createChatCompletion", response_model=dict[str, Any]
+    "/chat/completions",
+    operation_id="createChatCompletion",
+    response_model=dict[str, Any],
+    responses=ERRORS,
 )
 async def create_chat_completion(
     body: ChatRequest,

@@ -73,7 +73,7 @@ async def _serve_tools(db: str | None, graphs_dir: str, options: Options) -> Non
     from rondel.server.mcp import over_stdio
 
     store, news = telling(open_store(db, "normal"))
-    engine = Engine(store, allow_python=options.allow_python)
+    engine = Engine(store, allow_python=options.allow_python, allow_commands=options.allow_commands)
     cabinet = Cabinet(None if db is None else place_of(db))
     site = Site(engine, GraphsFolder(graphs_dir), options, cabinet)
     news.listener = site.hub

@@ -22,10 +22,19 @@ RETRY = b"retry: 1000\n\n"
 """How long a client waits before it comes back."""
 
 LastId = Annotated[str | None, Header(description="The id of the last event that was seen.")]
+EVENT = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "string", "description": "Of durable events; send it as Last-Event-ID."},
+        "event": {"type": "string"},
+        "data": {"type": "string", "description": "The envelope, as JSON."},
+        "retry": {"type": "integer"},
+    },
+}
 STREAM = {
     200: {
         "description": "Server-Sent Events; `data` is the envelope, `id` the durable event's.",
-        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        "content": {"text/event-stream": {"schema": EVENT}},
     },
     204: {"description": "The session is over, and all was seen."},
 }

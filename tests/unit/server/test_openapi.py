@@ -1,0 +1,58 @@
+"""The OpenAPI document: every answer is as it says, whatever is sent."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.unit.server.process import served
+
+CHECKS = (
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_schema_conformance",
+)
+ENDLESS = ("watchAll", "simulateGraph")
+"""A stream that never ends, and what takes long."""
+
+
+@pytest.mark.timeout(280)
+def test_schemathesis_finds_no_server_error_and_no_undocumented_answer(
+    folder: Path, tmp_path: Path
+) -> None:
+    with served(folder, tmp_path / "s.db") as (_, client):
+        command = [str(Path(sys.executable).parent / "python"), "-m", "schemathesis.cli", "run"]
+        command += [f"{client.base_url}/openapi.json".replace("//open", "/open")]
+        command += ["--phases", "examples,fuzzing", "--max-examples", "6", "--seed", "7"]
+        command += ["--checks", ",".join(CHECKS), "--no-shrink", "--max-time", "45"]
+        command += ["--request-timeout", "30", "--warnings", "off"]
+        for operation in ENDLESS:
+            command += ["--exclude-operation-id", operation]
+        ran = subprocess.run(
+            command, capture_output=True, text=True, cwd=tmp_path, timeout=240, check=False
+        )
+        assert ran.returncode == 0, ran.stdout[-4000:] + ran.stderr[-2000:]
+        assert client.get("/healthz").status_code == 200
+
+
+def test_every_operation_has_a_stable_id_and_says_what_it_is_for(
+    folder: Path, tmp_path: Path
+) -> None:
+    with served(folder, tmp_path / "s.db") as (_, client):
+        document = client.get("/openapi.json").json()
+        found = [
+            operation
+            for path in document["paths"].values()
+            for method, operation in path.items()
+            if method in ("get", "post", "put", "delete")
+        ]
+        ids = [operation["operationId"] for operation in found]
+        assert len(set(ids)) == len(ids)
+        assert {"startSession", "watchSession", "answerSession", "getInsights"} <= set(ids)
+        assert all(operation["description"] for operation in found)
+        assert "/api/v1/sessions/{id}/fork" in document["paths"]
+        assert document["components"]["schemas"]["Problem"]["properties"]["detail"]
