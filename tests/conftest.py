@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from rondel.journal.clock import Clock
-from tests import plain
+from tests import plain, postgres
 from tests.clock import Clock as Hand
 
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -36,3 +38,27 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Hand:
     clock = Hand()
     monkeypatch.setattr(Clock, "now", lambda _: clock())
     return clock
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    """A PostgreSQL server that all tests share."""
+    if given := os.environ.get(postgres.VARIABLE):
+        yield given
+        return
+    try:
+        server = postgres.PostgresServer()
+    except LookupError as missing:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(str(missing))
+    yield server.url()
+    server.close()
+
+
+@pytest.fixture
+def database(postgres_url: str) -> Iterator[str]:
+    """The address of an empty database in PostgreSQL."""
+    address = postgres.new_database(postgres_url)
+    yield address
+    postgres.drop_database(postgres_url, address)

@@ -16,7 +16,7 @@ from rondel.sessions.engine import Engine
 from rondel.sessions.labels import CODE
 from rondel.sessions.permissions import RUNS_COMMANDS, RUNS_PYTHON
 from rondel.sessions.session import Session
-from rondel.sessions.stores import Durability, default_path
+from rondel.sessions.stores import Durability, default_database
 
 MEMORY = ":memory:"
 MISSING_LOG = (
@@ -58,13 +58,13 @@ def open_existing(
         named = None
     engine = Engine(named, allow_python=allow_python, allow_commands=allow_commands)
     if getattr(engine.store, "lacks_log", False):
-        complain(f"the database {named or default_path()}: {MISSING_LOG}", "warning")
+        complain(f"the database {named or default_database()}: {MISSING_LOG}", "warning")
     return engine
 
 
 def database_of(db: str | None) -> str | None:
     """What an engine takes for the `--db` of a command."""
-    name = db or str(default_path())
+    name = db or default_database()
     return None if name == MEMORY else name
 
 

@@ -11,7 +11,10 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="A session, or the first l
 Db = Annotated[
     str | None,
     typer.Option(
-        "--db", metavar="PATH", help="Where sessions are kept; else RONDEL_DB or your data folder."
+        "--db",
+        metavar="PATH|URL",
+        help="Where sessions are kept, a file or postgresql://...; "
+        "else RONDEL_DB or your data folder.",
     ),
 ]
 By = Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who asks; default: you.")]

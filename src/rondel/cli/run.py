@@ -56,7 +56,7 @@ def run(
     db: Annotated[
         str | None,
         typer.Option(
-            metavar="PATH",
+            metavar="PATH|URL",
             help="Where the session is kept; else RONDEL_DB or your data folder. "
             ":memory: keeps nothing.",
         ),

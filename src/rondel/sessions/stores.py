@@ -21,6 +21,9 @@ class _Default:
 DEFAULT: Final = _Default()
 """The user's own database: `RONDEL_DB`, or rondel.db in the user's data folder."""
 
+POSTGRES = ("postgresql://", "postgres://")
+"""How the address of a PostgreSQL database begins."""
+
 Database = str | os.PathLike[str] | Store | _Default | None
 
 
@@ -33,17 +36,45 @@ def default_path() -> Path:
     return (Path(data) if data else Path.home() / ".local" / "share") / "rondel" / "rondel.db"
 
 
+def default_database() -> str:
+    """The address or file that sessions are kept in when none is named."""
+    named = os.environ.get("RONDEL_DB", "")
+    return named if is_address(named) else str(default_path())
+
+
+def is_address(db: str) -> bool:
+    """Whether it names a server and not a file."""
+    return db.startswith(POSTGRES)
+
+
 def open_store(db: Database, durability: Durability) -> Store:
-    """The store in memory (None), in a SQLite file, or one that is open already."""
+    """The store in memory (None), in a SQLite file, in PostgreSQL, or one that is open already."""
     if db is None:
         return MemoryStore()
     if not isinstance(db, str | os.PathLike | _Default):
         return db
+    if isinstance(db, _Default):
+        db = default_database()
     if isinstance(db, str) and "://" in db:
+        if is_address(db):
+            return _open_postgres(db, durability)
         scheme, _, path = db.partition("://")
         if scheme != "sqlite":
-            raise CallError(f"there is no store for {scheme!r} addresses; use a file or None")
+            raise CallError(
+                f"there is no store for {scheme!r} addresses; use a file, postgresql://... or None"
+            )
         db = path
     from rondel.journal.sqlite import SqliteStore
 
-    return SqliteStore(default_path() if isinstance(db, _Default) else Path(db), durability)
+    return SqliteStore(Path(db), durability)
+
+
+def _open_postgres(url: str, durability: Durability) -> Store:
+    try:
+        from rondel.journal.postgres.store import PostgresStore
+    except ImportError as missing:
+        raise CallError(
+            f"sessions in PostgreSQL need the driver, which is missing ({missing}); "
+            "pip install 'rondel[postgres]'"
+        ) from missing
+    return PostgresStore(url, durability)

@@ -1,0 +1,138 @@
+"""What one session wants written, and where its ticks end."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from hashlib import sha256
+from time import monotonic
+
+from rondel.errors import RondelError
+from rondel.journal.store import SessionRow
+
+
+class Head:
+    """Where a session's ticks end, as far as this process has written them."""
+
+    __slots__ = ("error", "id", "key", "last", "length", "made", "owner")
+
+    def __init__(self, id: str, key: int = 0, length: int = 0, owner: str | None = None) -> None:
+        self.id = id
+        self.key = key
+        self.length = length
+        """How many ticks it has that are durable."""
+        self.owner = owner
+        self.made: float | None = None
+        """When the lease was given that the session was made with, until somebody asks for it."""
+        self.last: Change | None = None
+        """The latest change, which may be under way."""
+        self.error: RondelError | None = None
+        """Why the session takes no more writes, until it is acquired again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Birth:
+    """A session that is to be made, with its values as JSON."""
+
+    row: SessionRow
+    document: bytes
+    includes: bytes
+    inputs: bytes
+    labels: bytes
+    attached: list[bytes]
+    ttl: float
+
+    @property
+    def digest(self) -> bytes:
+        """What the session's graph is known by."""
+        return sha256(self.document + b"\n" + self.includes).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What the first `n` ticks fold to."""
+
+    n: int
+    state: bytes
+    keep: int | None
+
+
+@dataclass(slots=True, eq=False)
+class Change:
+    """One change of one session on its way into the database."""
+
+    head: Head
+    records: list[bytes] = field(default_factory=list)
+    status: str | None = None
+    reason: str = ""
+    letter: int | None = None
+    birth: Birth | None = None
+    snapshot: Snapshot | None = None
+    future: asyncio.Future[None] | None = None
+    is_over: bool = False
+    error: RondelError | None = None
+
+    def settle(self) -> None:
+        """In the loop of whoever waits: it is durable, or has its error."""
+        future = self.future
+        if future is None or future.done():
+            return
+        if self.error is None:
+            future.set_result(None)
+        else:
+            future.set_exception(self.error)
+            future.exception()  # nobody need wait for it: the session's next write says so too
+
+
+class Move:
+    """All that one batch changes of one session."""
+
+    __slots__ = ("changes", "head", "letters", "reason", "records", "status")
+
+    def __init__(self, head: Head) -> None:
+        self.head = head
+        self.changes: list[Change] = []
+        self.records: list[bytes] = []
+        self.letters: list[int] = []
+        self.status: str | None = None
+        self.reason = ""
+
+    def add(self, change: Change) -> None:
+        """And this."""
+        self.changes.append(change)
+        self.records += change.records
+        if change.status is not None:
+            self.status, self.reason = change.status, change.reason
+        if change.letter is not None:
+            self.letters.append(change.letter)
+
+    @property
+    def length(self) -> int:
+        """Where the session's ticks end then."""
+        return self.head.length + len(self.records)
+
+    def refuse(self, error: RondelError) -> None:
+        """None of it was written: the session is not what its driver thinks."""
+        self.head.error = error
+        for change in self.changes:
+            change.error = error
+
+
+def moves_of(batch: list[Change]) -> dict[int, Move]:
+    """What a batch comes to for each session that is there and takes writes."""
+    moves: dict[int, Move] = {}
+    for change in batch:
+        head = change.head
+        if head.error is not None:
+            change.error = change.error or head.error
+        elif change.birth is None:
+            moves.setdefault(head.key, Move(head)).add(change)
+    return moves
+
+
+def is_fresh(head: Head, owner: str, ttl: float, part: float) -> bool:
+    """Whether the session was made with a lease of this owner that has that part of it left."""
+    if head.owner != owner or head.error is not None:
+        return False
+    made, head.made = head.made, None
+    return made is not None and monotonic() - made < (1 - part) * ttl

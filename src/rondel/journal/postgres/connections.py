@@ -1,0 +1,81 @@
+"""Connections for reading and for what is done on return: as many as there are callers at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+import psycopg
+
+from rondel.errors import JournalClosed
+from rondel.journal.postgres.database import Connection, PostgresDatabase, is_away
+
+T = TypeVar("T")
+
+PATIENCE = 15.0
+"""Seconds for which a caller waits for a database that is away."""
+
+IDLE = 4
+"""How many connections are kept for the next callers."""
+
+_NAP = 0.05
+
+
+class Connections:
+    """Lends out connections on the caller's thread; reading never waits for writing."""
+
+    def __init__(self, database: PostgresDatabase, first: Connection) -> None:
+        self._database = database
+        self._idle = [first]
+        self._closed = False
+
+    def call(self, job: Callable[[Connection], T]) -> T:
+        """Do the job; if the database goes away meanwhile, do it again on another connection."""
+        deadline = time.monotonic() + min(PATIENCE, self._database.patience)
+        while True:
+            try:
+                return self._call(job)
+            except psycopg.Error as error:
+                if not is_away(error) or time.monotonic() >= deadline:
+                    raise self._database.explain(error) from error
+                if not self._idle:
+                    time.sleep(_NAP)
+
+    def once(self, job: Callable[[Connection], T]) -> T:
+        """The same for what must not be done twice: the connection is tried beforehand."""
+        sure = False
+
+        def checked(db: Connection) -> T:
+            nonlocal sure
+            db.execute("SELECT 1")
+            sure = True
+            return job(db)
+
+        while True:
+            try:
+                return self._call(checked)
+            except psycopg.Error as error:
+                if sure or not is_away(error) or not self._idle:
+                    raise self._database.explain(error) from error
+
+    def close(self) -> None:
+        """Let go of the database; connections lent out are closed when they come back."""
+        self._closed = True
+        while self._idle:
+            self._idle.pop().close()
+
+    def _call(self, job: Callable[[Connection], T]) -> T:
+        if self._closed:
+            raise JournalClosed(f"the journal {self._database.name} is closed")
+        try:
+            db = self._idle.pop()
+        except IndexError:
+            db = self._database.connect()
+        try:
+            return job(db)
+        finally:
+            if self._closed or db.closed or db.broken or len(self._idle) >= IDLE:
+                db.close()
+            else:
+                self._idle.append(db)

@@ -1,0 +1,162 @@
+"""The PostgreSQL database: reaching it, bringing it up to date, and what its errors mean."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from importlib import resources
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg import errors
+from psycopg.conninfo import conninfo_to_dict
+
+from rondel.errors import (
+    CallError,
+    JournalError,
+    JournalFull,
+    JournalNewer,
+    JournalUnwritable,
+)
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+T = TypeVar("T")
+
+DURABILITIES = ("full", "normal", "off")
+
+PATIENCE = 60.0
+"""Seconds for which a database that is away is tried again."""
+
+CONNECTING = 10
+"""Seconds that one try may take."""
+
+_NAP = 0.1
+_LOCK = 0x524F4E44
+_PORT = "5432"
+
+_VERSION = "SELECT coalesce((SELECT max(version) FROM rondel.migration), 0)"
+_KNOWN = "SELECT to_regclass('rondel.migration') IS NOT NULL"
+
+_FULL = (errors.DiskFull, errors.OutOfMemory, errors.ProgramLimitExceeded)
+_DENIED = (errors.InvalidAuthorizationSpecification, errors.InsufficientPrivilege)
+_REFUSED = (*_DENIED, errors.InvalidCatalogName, errors.ReadOnlySqlTransaction)
+
+
+class PostgresDatabase:
+    """One database, and how to connect to it; `off` does not wait for its disk."""
+
+    def __init__(self, url: str, durability: str, patience: float = PATIENCE) -> None:
+        if durability not in DURABILITIES:
+            known = ", ".join(DURABILITIES)
+            raise CallError(f"durability is {durability!r}; it must be one of {known}")
+        self._url = url
+        self._waits = durability != "off"
+        self.patience = patience
+        self.name = _name(url)
+
+    def connect(self) -> Connection:
+        """A connection; each statement is a transaction of its own unless one is begun."""
+        connection = psycopg.connect(
+            self._url,
+            autocommit=True,
+            connect_timeout=CONNECTING,
+            application_name="rondel",
+        )
+        if not self._waits:
+            connection.execute("SET synchronous_commit = off")
+        return connection
+
+    def open(self) -> Connection:
+        """A connection to a database that is up to date."""
+        connection = self.patiently(self.connect)
+        try:
+            self._migrate(connection)
+        except psycopg.Error as error:
+            connection.close()
+            raise self.explain(error) from error
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def patiently(self, call: Callable[[], T], patience: float | None = None) -> T:
+        """Call, again and again while the database cannot be reached."""
+        deadline = time.monotonic() + (self.patience if patience is None else patience)
+        while True:
+            try:
+                return call()
+            except psycopg.Error as error:
+                if not is_away(error) or time.monotonic() >= deadline:
+                    raise self.explain(error) from error
+                time.sleep(_NAP)
+
+    def explain(self, error: Exception) -> JournalError:
+        """What an error of PostgreSQL means for the journal, in one sentence."""
+        detail = " ".join(str(error).split())
+        kind: type[JournalError] = JournalUnwritable
+        if isinstance(error, _FULL):
+            kind, what = JournalFull, "it has no room left"
+        elif isinstance(error, _REFUSED):
+            what = "access is denied; check the address and its user"
+        elif isinstance(error, psycopg.Error) and is_away(error):
+            what = "it cannot be reached; check that it runs"
+        else:
+            kind, what = JournalError, "it failed"
+        return kind(f"the journal {self.name} cannot be used: {what} ({detail})")
+
+    def _migrate(self, db: Connection) -> None:
+        files = _migrations()
+        latest = max(files)
+        version = self._version(db)
+        if version < latest:
+            with db.transaction():
+                db.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+                version = self._version(db)
+                if version == 0:
+                    db.execute("CREATE SCHEMA IF NOT EXISTS rondel")
+                    db.execute("CREATE TABLE rondel.migration (version integer PRIMARY KEY)")
+                for number in range(version + 1, latest + 1):
+                    db.execute(files[number].encode())
+                    db.execute("INSERT INTO rondel.migration VALUES (%s)", (number,))
+        if version > latest:
+            raise JournalNewer(
+                f"the journal {self.name} has schema version {version} and this version of "
+                f"Rondel knows up to {latest}; a newer version wrote it, use that one"
+            )
+
+    @staticmethod
+    def _version(db: Connection) -> int:
+        (known,) = db.execute(_KNOWN).fetchone() or (False,)
+        (version,) = (known and db.execute(_VERSION).fetchone()) or (0,)
+        return int(version)
+
+
+def is_away(error: psycopg.Error) -> bool:
+    """Whether the database was not there or went away, so that trying again may help."""
+    if isinstance(error, _REFUSED):
+        return False
+    if isinstance(error, errors.AdminShutdown | errors.CrashShutdown | errors.CannotConnectNow):
+        return True
+    if isinstance(error, psycopg.OperationalError):
+        return error.sqlstate is None or error.sqlstate.startswith(("08", "53300"))
+    return False
+
+
+def _name(url: str) -> str:
+    """The database in words, without its password."""
+    try:
+        parts = conninfo_to_dict(url)
+    except psycopg.ProgrammingError as error:
+        raise CallError(f"this is no address of a PostgreSQL database: {error}") from error
+    host, port = parts.get("host") or "localhost", str(parts.get("port") or _PORT)
+    at = host if port == _PORT else f"{host}:{port}"
+    return f"postgresql://{at}/{parts.get('dbname') or ''}"
+
+
+def _migrations() -> dict[int, str]:
+    folder = resources.files(__package__) / "migrations"
+    return {
+        int(entry.name.split("_", 1)[0]): entry.read_text("utf-8")
+        for entry in folder.iterdir()
+        if entry.name.endswith(".sql")
+    }

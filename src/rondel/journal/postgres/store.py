@@ -1,0 +1,325 @@
+"""The store in a PostgreSQL database: any number of machines, one driver for each session.
+
+Writing is in `writer` and `batch`, reading ticks in `past`, what goes between processes in
+`pulse`, the database itself in `database`; the schema with its reasons is in `migrations/`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from rondel.engine.said import Said
+from rondel.engine.ticks import AnyTick
+from rondel.errors import UnknownSession, Unstorable
+from rondel.journal.attachments import used_in
+from rondel.journal.codec import encode_value
+from rondel.journal.compact import encode
+from rondel.journal.crash import ARMED, crash_point
+from rondel.journal.postgres import attachments, leases, past, recollection, rows
+from rondel.journal.postgres.change import Birth, Change, Head, Snapshot, is_fresh
+from rondel.journal.postgres.connections import Connections
+from rondel.journal.postgres.database import PATIENCE, Connection, PostgresDatabase
+from rondel.journal.postgres.pulse import Pulse
+from rondel.journal.postgres.words import stored, told
+from rondel.journal.postgres.writer import Writer
+from rondel.journal.rules import check_deletable, check_fork
+from rondel.journal.store import (
+    BATCH,
+    ENDED,
+    Durable,
+    Group,
+    GroupSummary,
+    Lease,
+    Letter,
+    MemoryEntry,
+    Page,
+    Promotion,
+    SessionRow,
+)
+
+_FRESH = 0.9
+"""How much of its time the lease that a session was made with must have left to be good for the
+first who asks for it."""
+
+LARGEST = 250_000_000
+"""Bytes that one record may have; a statement of PostgreSQL takes a billion, as text."""
+
+
+class PostgresStore:
+    """Sessions in one database; `durability` is `full`, `normal` (the same here) or `off`."""
+
+    def __init__(self, url: str, durability: str = "normal", *, patience: float = PATIENCE) -> None:
+        database = PostgresDatabase(url, durability, patience)
+        self.name = database.name
+        self._connections = Connections(database, database.open())
+        self._pulse = Pulse(database)
+        self._writer = Writer(database, self._pulse.touch)
+        self._heads: dict[str, Head] = {}
+
+    # Sessions
+
+    def create(self, row: SessionRow, owner: str | None = None, ttl: float = 0.0) -> Durable:
+        """Add a session, and lease it to `owner`."""
+        if row.parent is None:
+            check_fork(row, 0)
+        birth = Birth(
+            row,
+            encode_value(row.document, f"the graph of session {row.id!r}"),
+            encode_value(row.includes, f"the files of session {row.id!r}"),
+            encode_value(row.inputs, f"the inputs of session {row.id!r}"),
+            encode_value(row.labels, f"the labels of session {row.id!r}"),
+            [bytes.fromhex(digest) for digest in used_in(row.inputs)],
+            ttl,
+        )
+        head = Head(row.id, owner=owner)
+        if row.id not in self._heads or not self._heads[row.id].key:
+            self._heads[row.id] = head
+        return self._writer.submit(Change(head, birth=birth))
+
+    def session(self, id: str) -> SessionRow | None:
+        """The session's row, or None."""
+        return self._connections.call(lambda db: rows.one(db, id))
+
+    def sessions(
+        self,
+        status: str | None = None,
+        graph_id: str | None = None,
+        before: str | None = None,
+        limit: int = 50,
+    ) -> Page:
+        """Sessions, newest first."""
+        return self._connections.call(lambda db: rows.page(db, status, graph_id, before, limit))
+
+    def set_status(self, id: str, status: str, reason: str = "") -> Durable:
+        """Change the status without a tick."""
+        return self._writer.submit(Change(self._head(id), status=status, reason=reason))
+
+    def delete(self, id: str) -> None:
+        """Forget a session that nobody drives and whose past no fork shares."""
+
+        def job(db: Connection) -> None:
+            with db.transaction():
+                key = _key(db, id)
+                db.execute("SELECT 1 FROM rondel.head WHERE session = %s FOR UPDATE", (key,))
+                asked = "SELECT id FROM rondel.session WHERE parent = %s LIMIT 1"
+                fork = db.execute(asked, (key,)).fetchone()
+                check_deletable(id, told(fork[0]) if fork else None, leases.running(db, id))
+                leases.erase(db, key)
+                recollection.forget(db, Group(id, own=True))
+                attachments.let_go(db, key)
+
+        self._after_writing(id)
+        self._connections.once(job)
+        self._heads.pop(id, None)
+        self._pulse.touch()
+
+    def ended_before(self, time: float, limit: int = 1000) -> list[str]:
+        """Sessions that ended before then and whose past no fork shares, oldest first."""
+        statement = (
+            "SELECT id FROM rondel.session s WHERE status = ANY(%s) AND updated_at < %s "
+            "AND NOT EXISTS (SELECT 1 FROM rondel.session f WHERE f.parent = s.key) "
+            "ORDER BY updated_at LIMIT %s"
+        )
+        values = (list(ENDED), time, limit)
+        found = self._connections.call(lambda db: db.execute(statement, values).fetchall())
+        return [told(name) for (name,) in found]
+
+    # Ticks
+
+    def writer(self, id: str) -> Callable[[AnyTick | Said], Durable]:
+        """`append` for one session."""
+        return lambda tick: self.append(id, tick)
+
+    def append(
+        self,
+        id: str,
+        tick: AnyTick | Said,
+        status: str | None = None,
+        reason: str = "",
+        letter: int | None = None,
+    ) -> Durable:
+        """Add a tick, and with it a new status and the end of the letter that it answers."""
+        if ARMED:
+            crash_point("before_append")
+        record = encode(tick)
+        if len(record) > LARGEST:
+            raise Unstorable(f"a tick of session {id!r} has {len(record):,} bytes; store a file")
+        head = self._head(id)
+        durable = self._writer.submit(Change(head, [record], status, reason, letter))
+        if ARMED:
+            crash_point("after_append")
+        return durable
+
+    def extend(self, id: str, ticks: Iterable[AnyTick]) -> None:
+        """Add many ticks at once; all are durable on return, or none."""
+        self._writer.write_now(Change(self._head(id), [encode(tick) for tick in ticks]))
+
+    def read(self, id: str, start: int, stop: int | None = None) -> Sequence[AnyTick]:
+        """The ticks from the `start`-th on, the shared past of a fork included."""
+        return self._connections.call(lambda db: past.read_ticks(db, id, start, stop))
+
+    def scan(self, id: str, start: int = 0) -> Iterator[Sequence[AnyTick]]:
+        """The same in batches, for sessions of any length."""
+        while batch := self.read(id, start, start + BATCH):
+            yield batch
+            if len(batch) < BATCH:
+                return
+            start += BATCH
+
+    # Who drives a session
+
+    def acquire(self, id: str, owner: str, ttl: float) -> Lease:
+        """Lease the session, unless another's lease runs."""
+        known = self._heads.get(id)
+        if known is not None and is_fresh(known, owner, ttl, _FRESH):
+            return Lease(owner, ttl)
+        self._after_writing(id)
+        found = self._connections.call(lambda db: leases.acquire(db, id, owner, ttl))
+        if found is None:
+            raise UnknownSession(f"there is no session {id!r}")
+        lease, key, length = found
+        if lease.granted:
+            self._heads[id] = Head(id, key, length, owner)
+        return lease
+
+    def renew(self, id: str, owner: str, ttl: float) -> bool:
+        """Prolong a lease; False if it is not this owner's any more."""
+        return self._connections.call(lambda db: leases.renew(db, id, owner, ttl))
+
+    def keep_leases(self, owner: str, ttl: float) -> None:
+        """Prolong all leases of this owner, without waiting for the database."""
+        self._pulse.keep(owner, ttl)
+
+    def release(self, id: str, owner: str) -> None:
+        """Give a lease back; nothing happens if it is not this owner's."""
+        self._after_writing(id)
+        self._connections.call(lambda db: leases.release(db, id, owner))
+        head = self._heads.get(id)
+        if head is not None and head.owner == owner:
+            del self._heads[id]
+
+    def lease(self, id: str) -> Lease | None:
+        """The lease that runs now, or None."""
+        return self._connections.call(lambda db: leases.running(db, id))
+
+    # Letters
+
+    def post(self, id: str, control: bytes) -> int:
+        """Leave a control for whoever drives the session."""
+        number = self._connections.once(lambda db: leases.post(db, id, control))
+        if number is None:
+            raise UnknownSession(f"there is no session {id!r}")
+        self._pulse.touch()
+        return number
+
+    def letters(self, id: str) -> list[Letter]:
+        """The letters not yet answered, oldest first."""
+        return self._connections.call(lambda db: leases.letters(db, _key(db, id)))
+
+    def discard(self, id: str, letter: int) -> None:
+        """Remove a letter that changes nothing."""
+        self._connections.call(lambda db: leases.discard(db, id, letter))
+
+    def pending(self, ids: Iterable[str] | None = None) -> set[str]:
+        """Which sessions, or which of these, have letters."""
+        wanted = None if ids is None else [stored(name) for name in ids]
+        if wanted == []:
+            return set()
+        return self._connections.call(lambda db: leases.pending(db, wanted))
+
+    def changes(self) -> int:
+        """A number that changes when another process has written."""
+        return self._pulse.changes()
+
+    # Snapshots
+
+    def save_snapshot(self, id: str, n: int, blob: bytes, keep: int | None = None) -> Durable:
+        """Keep what the first `n` ticks fold to."""
+        snapshot = Snapshot(n, past.pack(blob), keep)
+        return self._writer.submit(Change(self._head(id), snapshot=snapshot))
+
+    def latest_snapshot(self, id: str, at_most: int | None = None) -> tuple[int, bytes] | None:
+        """The newest snapshot of at most that many ticks, from the shared past too."""
+        return self._connections.call(lambda db: past.latest_snapshot(db, id, at_most))
+
+    # Working memory
+
+    def remember(self, promotion: Promotion, since: float, size: int) -> list[MemoryEntry]:
+        """Make these the step's entries, and drop what is too old or too much."""
+        entries = recollection.encoded(promotion)
+        return self._connections.call(
+            lambda db: recollection.remember(db, promotion, entries, since, size)
+        )
+
+    def recall(
+        self, group: Group, since: float, limit: int, least: float = 0.0
+    ) -> list[MemoryEntry]:
+        """The group's newest entries, newest first."""
+        return self._connections.call(
+            lambda db: recollection.recall(db, group, since, limit, least)
+        )
+
+    def forget(self, group: Group) -> int:
+        """Empty a group."""
+        return self._connections.call(lambda db: recollection.forget(db, group))
+
+    def groups(self) -> list[GroupSummary]:
+        """The groups that have entries."""
+        return self._connections.call(recollection.groups)
+
+    # Attachments
+
+    def hold(self, content: bytes, until: float) -> None:
+        """Keep bytes, once each."""
+        self._connections.call(lambda db: attachments.hold(db, content, until))
+
+    def refer(self, id: str, digests: Iterable[str]) -> None:
+        """The session needs these attachments."""
+        needed = list(digests)
+        self._connections.call(lambda db: attachments.refer(db, _key(db, id), needed))
+
+    def attachment(self, digest: str) -> bytes | None:
+        """The bytes of that digest, or None."""
+        return self._connections.call(lambda db: attachments.content(db, digest))
+
+    def has_attachment(self, digest: str) -> bool:
+        """Whether there are such bytes."""
+        return self._connections.call(lambda db: attachments.is_kept(db, digest))
+
+    def attachments(self, id: str) -> list[str]:
+        """What the session refers to, its shared past included."""
+        self._connections.call(lambda db: _key(db, id))
+        return self._connections.call(lambda db: attachments.used_by(db, id))
+
+    # The store itself
+
+    def close(self) -> None:
+        """Make everything durable and let go of the database."""
+        self._writer.close()
+        self._pulse.close()
+        self._connections.close()
+
+    def _after_writing(self, id: str) -> None:
+        """Go on once all is written that was asked for in the session."""
+        self._writer.settle(self._heads.get(id))
+
+    def _head(self, id: str) -> Head:
+        head = self._heads.get(id)
+        if head is not None and head.error is not None:
+            if head.key:
+                raise type(head.error)(str(head.error))
+            del self._heads[id]
+            head = None
+        if head is None:
+            found = self._connections.call(lambda db: leases.place(db, id))
+            if found is None:
+                raise UnknownSession(f"there is no session {id!r}")
+            head = self._heads.setdefault(id, Head(id, *found))
+        return head
+
+
+def _key(db: Connection, id: str) -> int:
+    row = db.execute("SELECT key FROM rondel.session WHERE id = %s", (stored(id),)).fetchone()
+    if row is None:
+        raise UnknownSession(f"there is no session {id!r}")
+    return int(row[0])
