@@ -13,6 +13,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
@@ -129,6 +130,14 @@ def drop_database(url: str, address: str) -> None:
     name = urlsplit(address).path.removeprefix("/")
     with psycopg.connect(url, autocommit=True) as db:
         db.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+
+
+def empty(address: str) -> None:
+    """Remove all sessions of a database, if it has any."""
+    tables = ("letter", "snapshot", "tick", "head", "session", "graph", "memory", "driver")
+    statements = [f"DELETE FROM rondel.{table}" for table in tables]
+    with psycopg.connect(address, autocommit=True) as db, suppress(psycopg.errors.UndefinedTable):
+        db.execute("; ".join(statements))
 
 
 def _is_open_to_all(path: Path) -> bool:

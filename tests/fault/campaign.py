@@ -17,7 +17,11 @@ from typing import Any
 from rondel import Engine, Session
 from rondel.engine import ticks
 from rondel.journal import crash
+from tests import postgres
 from tests.fault.victims import VICTIMS, marker
+
+DATABASE = "RONDEL_FAULT_DATABASE"
+"""Names the PostgreSQL database to work on; else SQLite."""
 
 NEVER = 10**9
 UNDER_WAY = 4
@@ -37,6 +41,11 @@ def child(call: Any) -> int:
         os._exit(1)
 
 
+def database(folder: Path) -> str:
+    """Where the sessions of a run are kept: in a file of its own, or in PostgreSQL."""
+    return os.environ.get(DATABASE) or str(folder / "db")
+
+
 def arm(point: str, count: int) -> None:
     """Die at that pass of that point."""
     crash._name, crash._left = point, count
@@ -54,7 +63,7 @@ def start(victim: str, folder: Path) -> None:
 
     async def main() -> None:
         graph = VICTIMS[victim](marker(str(folder / "marks")))
-        async with Engine(folder / "db") as engine:
+        async with Engine(database(folder)) as engine:
             session = await engine.start(graph, "task")
             await help_on(session)
 
@@ -66,7 +75,7 @@ def finish(victim: str, folder: Path) -> None:
 
     async def main() -> None:
         graph = VICTIMS[victim](marker(str(folder / "marks")))
-        async with Engine(folder / "db") as engine:
+        async with Engine(database(folder)) as engine:
             rows = engine.sessions().rows
             finished = []
             if rows:
@@ -95,6 +104,8 @@ def marks(folder: Path) -> Counter[str]:
 def attempt(victim: str, folder: Path, point: str, count: int) -> bool:
     """Kill at that write and resume; False when there was no such write any more."""
     folder.mkdir()
+    if address := os.environ.get(DATABASE):
+        postgres.empty(address)
     arm(point, count)
     died = child(lambda: start(victim, folder))
     arm("never", NEVER)

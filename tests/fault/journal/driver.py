@@ -1,9 +1,10 @@
 """A process that appends to several sessions and says what it was told is durable.
 
-    python -m tests.fault.journal.driver FILE DURABILITY SESSIONS TICKS
+    python -m tests.fault.journal.driver DATABASE DURABILITY SESSIONS TICKS
 
-It takes up where the file left off. Every line on its standard output is `ID N`: tick N of that
-session is durable, as far as the store said. The lines go out unbuffered, before anything else.
+It takes up where the database, a file or an address, left off. Every line on its standard output
+is `ID N`: tick N of that session is durable, as far as the store said. The lines go out
+unbuffered, before anything else.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ import asyncio
 import os
 import sys
 
-from rondel.journal.sqlite import SqliteStore
+from rondel.journal.store import Store
+from rondel.sessions.stores import Durability, open_store
 from rondel.testing.journal_suite import done, row, tick
 
 
-async def run(store: SqliteStore, name: str, count: int) -> None:
+async def run(store: Store, name: str, count: int) -> None:
     """Append what is missing of the session."""
     if store.session(name) is None:
         await done(store.create(row(name), "driver", 60))
@@ -29,9 +31,9 @@ async def run(store: SqliteStore, name: str, count: int) -> None:
             await asyncio.sleep(0)
 
 
-async def main(path: str, durability: str, sessions: int, count: int) -> None:
+async def main(database: str, durability: Durability, sessions: int, count: int) -> None:
     """All sessions, side by side."""
-    store = SqliteStore(path, durability)
+    store = open_store(database, durability)
     await asyncio.gather(*(run(store, f"s{n}", count) for n in range(sessions)))
     store.close()
 

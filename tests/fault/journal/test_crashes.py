@@ -15,13 +15,14 @@ import pytest
 
 from rondel.errors import UnknownSession
 from rondel.journal.sqlite import SqliteStore
+from rondel.sessions.stores import open_store
 from rondel.testing.crash_points import POINTS, armed, run_until_crash
 from rondel.testing.journal_suite import row, tick
 
 DRIVER = [sys.executable, "-m", "tests.fault.journal.driver"]
 
 
-def command(path: Path, durability: str, sessions: int, count: int) -> list[str]:
+def command(path: Path | str, durability: str, sessions: int, count: int) -> list[str]:
     return [*DRIVER, str(path), durability, str(sessions), str(count)]
 
 
@@ -35,8 +36,16 @@ def acknowledged(output: str) -> dict[str, int]:
 
 
 def check(path: Path, told: dict[str, int], sessions: int, under_way: int = 1) -> None:
+    """Nothing is missing or made up, and the file is whole."""
+    check_ticks(str(path), told, sessions, under_way)
+    db = sqlite3.connect(path)
+    assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    db.close()
+
+
+def check_ticks(database: str, told: dict[str, int], sessions: int, under_way: int = 1) -> None:
     """Nothing that was told is missing, nothing is out of place, nothing was made up."""
-    store = SqliteStore(path)
+    store = open_store(database, "normal")
     for name in (f"s{n}" for n in range(sessions)):
         try:
             found = store.read(name, 0)
@@ -48,9 +57,6 @@ def check(path: Path, told: dict[str, int], sessions: int, under_way: int = 1) -
         if kept is not None and found:
             assert kept.status == f"step {(len(found) - 1) // 7 * 7}"
     store.close()
-    db = sqlite3.connect(path)
-    assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    db.close()
 
 
 @pytest.mark.parametrize("sessions", [1, 5])
@@ -235,3 +241,12 @@ def test_an_unknown_crash_point_is_refused() -> None:
     )
     assert run.returncode == 1
     assert "no crash point 'before_lunch'" in run.stderr
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_so_it_is_on_postgresql(database: str, point: str) -> None:
+    run = run_until_crash(command(database, "normal", 5, 30), point, 9)
+    assert run.crashed, run.stderr
+    check_ticks(database, acknowledged(run.stdout), 5)
+    subprocess.run(command(database, "normal", 5, 30), check=True, stdout=subprocess.DEVNULL)
+    check_ticks(database, {f"s{n}": 30 for n in range(5)}, 5)

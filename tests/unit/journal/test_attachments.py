@@ -18,6 +18,7 @@ from rondel.engine.message import Part
 from rondel.errors import CallError, UnknownSession
 from rondel.journal.attachments import Attachments, media_type_of
 from rondel.journal.memory import MemoryStore
+from rondel.journal.postgres.store import PostgresStore
 from rondel.journal.sqlite import SqliteStore
 from rondel.journal.store import SessionRow, Store
 from tests.unit.sessions.playing import limited, told
@@ -29,9 +30,15 @@ def digest_of(content: bytes) -> str:
     return sha256(content).hexdigest()
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    made: Store = MemoryStore() if request.param == "memory" else SqliteStore(tmp_path / "a.db")
+    made: Store
+    if request.param == "memory":
+        made = MemoryStore()
+    elif request.param == "sqlite":
+        made = SqliteStore(tmp_path / "a.db")
+    else:
+        made = PostgresStore(request.getfixturevalue("database"))
     yield made
     made.close()
 

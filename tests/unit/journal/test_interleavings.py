@@ -1,4 +1,4 @@
-"""Whatever the order of appends, forks, deletions and reopenings, SQLite tells what memory does."""
+"""Whatever the order of appends, forks, deletions and reopenings, stores tell what memory does."""
 
 from __future__ import annotations
 
@@ -6,34 +6,41 @@ import asyncio
 import tempfile
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from rondel.errors import WrongState
 from rondel.journal.memory import MemoryStore
+from rondel.journal.postgres.store import PostgresStore
 from rondel.journal.sqlite import SqliteStore
+from rondel.journal.store import Store
 from rondel.testing.journal_suite import done, row, tick
+from tests import postgres
 
 PICK = st.integers(0, 10**6)
 
 
 class Stores(RuleBasedStateMachine):
-    """One SQLite file in two hands, and a memory store that is told the same."""
+    """One database in two hands, and a memory store that is told the same."""
 
     def __init__(self) -> None:
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
         self.path = Path(self.folder.name) / "journal.db"
         self.loop = asyncio.new_event_loop()
-        self.hands = [SqliteStore(self.path, "off") for _ in range(2)]
+        self.hands = [self.open() for _ in range(2)]
         self.model = MemoryStore()
         self.names: list[str] = []
         self.driver: dict[str, int] = {}
         self.made = 0
         self.n = 0
+
+    def open(self) -> Store:
+        return SqliteStore(self.path, "off")
 
     def teardown(self) -> None:
         for hand in self.hands:
@@ -108,7 +115,7 @@ class Stores(RuleBasedStateMachine):
     @rule(hand=st.integers(0, 1))
     def reopen(self, hand: int) -> None:
         self.hands[hand].close()
-        self.hands[hand] = SqliteStore(self.path, "off")
+        self.hands[hand] = self.open()
         for name, driver in self.driver.items():
             if driver == hand and name in self.names:
                 assert self.hands[hand].acquire(name, f"hand {hand}", 1000).granted
@@ -128,3 +135,26 @@ class Stores(RuleBasedStateMachine):
 
 TestStores = Stores.TestCase
 TestStores.settings = settings(max_examples=15, stateful_step_count=25, deadline=None)
+
+
+class PostgresStores(Stores):
+    """The same in PostgreSQL."""
+
+    address: ClassVar[str]
+
+    def __init__(self) -> None:
+        postgres.empty(self.address)
+        super().__init__()
+
+    def open(self) -> Store:
+        return PostgresStore(self.address)
+
+
+@pytest.fixture
+def address(database: str) -> None:
+    PostgresStores.address = database
+
+
+@pytest.mark.usefixtures("address")
+class TestPostgresStores(PostgresStores.TestCase):
+    settings = settings(max_examples=6, stateful_step_count=20, deadline=None)
