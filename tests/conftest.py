@@ -57,8 +57,22 @@ def postgres_url() -> Iterator[str]:
 
 
 @pytest.fixture
-def database(postgres_url: str) -> Iterator[str]:
-    """The address of an empty database in PostgreSQL."""
+def new_database(postgres_url: str) -> Iterator[str]:
+    """The address of a new database in PostgreSQL, for what outlives a test or kills processes."""
     address = postgres.new_database(postgres_url)
     yield address
     postgres.drop_database(postgres_url, address)
+
+
+@pytest.fixture(scope="session")
+def _kept_database(postgres_url: str) -> Iterator[str]:
+    address = postgres.new_database(postgres_url)
+    yield address
+    postgres.drop_database(postgres_url, address)
+
+
+@pytest.fixture
+def database(_kept_database: str) -> str:
+    """The address of a database in PostgreSQL without any session."""
+    postgres.empty(_kept_database)
+    return _kept_database

@@ -36,6 +36,12 @@ SETTINGS = {
 }
 
 
+TABLES = (
+    *("letter", "snapshot", "tick", "head", "session", "graph", "memory", "driver"),
+    *("attachment", "attachment_hold", "attachment_use"),
+)
+
+
 class PostgresServer:
     """A server in a folder that goes with it; it can be stopped and started again."""
 
@@ -134,8 +140,7 @@ def drop_database(url: str, address: str) -> None:
 
 def empty(address: str) -> None:
     """Remove all sessions of a database, if it has any."""
-    tables = ("letter", "snapshot", "tick", "head", "session", "graph", "memory", "driver")
-    statements = [f"DELETE FROM rondel.{table}" for table in tables]
+    statements = [f"DELETE FROM rondel.{table}" for table in TABLES]
     with psycopg.connect(address, autocommit=True) as db, suppress(psycopg.errors.UndefinedTable):
         db.execute("; ".join(statements))
 

@@ -117,3 +117,20 @@ def test_a_run_that_may_not_write_any_more_can_go_on(graph_file: Write, tmp_path
     finished = [step for step in done if step["status"] == "completed"]
     assert finished
     assert after[: len(finished)] == finished
+
+
+def test_sessions_in_postgresql_by_address_or_variable(
+    call: Call, graph_file: Write, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert call("run", graph_file(graphs.LOOP), "--db", database).code == 0
+    monkeypatch.setenv("RONDEL_DB", database)
+    (listed,) = call("sessions", "--json").document["sessions"]
+    assert listed["status"] == "completed"
+    assert call("show", listed["session_id"]).code == 0
+
+
+def test_a_server_that_is_not_there(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rondel.journal.postgres.database.OPENING", 0.0)
+    ran = call("sessions", "--db", "postgresql://me:secret@127.0.0.1:1/x")
+    assert_refused(ran, "it cannot be reached; check that it runs")
+    assert "secret" not in ran.err

@@ -49,6 +49,22 @@ def test_an_example_ends_as_it_says(example: Path, run: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(("example", "run"), RUNS)
+def test_an_example_ends_the_same_in_postgresql(
+    example: Path, run: dict[str, Any], call: Callable[..., Ran], database: str
+) -> None:
+    arguments = [argument for argument in run["args"] if not argument.startswith("--db")]
+    given = {"stdin": run.get("stdin", "")}
+    ran = call("run", ROOT / graph_of(example), *arguments, "--json", "--db", database, **given)
+    assert ran.code == run["exit_code"], ran.err
+    assert ran.result["status"] == run["status"]
+    reasons = [loop["exit_reason"] for loop in run["loops"]]
+    assert [loop["exit_reason"] for loop in ran.result["loops"]] == reasons
+    session = ran.lines[0]["session_id"]
+    assert call("show", session, "--db", database).code == 0
+    assert len(call("events", session, "--json", "--db", database).lines) > 1
+
+
+@pytest.mark.parametrize(("example", "run"), RUNS)
 def test_an_example_reads_well_in_a_pipe(
     example: Path, run: dict[str, Any], call: Callable[..., Ran]
 ) -> None:

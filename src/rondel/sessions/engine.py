@@ -48,7 +48,7 @@ from rondel.sessions.shelf import Shelf
 from rondel.sessions.stores import DEFAULT, Database, Durability, open_store
 from rondel.sessions.stream import Audience
 
-LEASE = 30.0
+LEASE = 10.0
 """Seconds after which a session is free again whose process does not renew its lease."""
 
 POLL = 0.2
@@ -61,7 +61,9 @@ class _Bound(NamedTuple):
 
 
 class Engine:
-    """Runs graphs and keeps their sessions: in a SQLite file, or with `db=None` in memory."""
+    """Runs graphs and keeps their sessions: in a file, in PostgreSQL, or in memory (`db=None`)."""
+
+    _session = Session
 
     def __init__(
         self,
@@ -161,7 +163,7 @@ class Engine:
         row = self.store.session(id)
         if row is None:
             raise UnknownSession(f"there is no session {id!r}")
-        return Session(id, self, self._shelf.at_hand(row))
+        return self._session(id, self, self._shelf.at_hand(row))
 
     async def resume(self, id: str, graph: Graph | None = None) -> Session:
         """Go on with a session.
@@ -433,7 +435,7 @@ class Engine:
     ) -> Session:
         await finish(self.store.create(row, self._owner, LEASE))
         self._shelf.keep(row.id, graph)
-        session = Session(row.id, self, graph)
+        session = self._session(row.id, self, graph)
         if row.parent is None:
             await session.begin(binding, row, self.expectation.of(graph, binding.plan))
         else:
@@ -452,7 +454,7 @@ class Engine:
         """A fork that nobody drives yet."""
         await finish(self.store.create(row))
         self._shelf.keep(row.id, fork.graph)
-        session = self._handles[row.id] = Session(row.id, self, fork.graph)
+        session = self._handles[row.id] = self._session(row.id, self, fork.graph)
         if row.parent is not None:
             await self._mark_fork(row.id, row.parent)
         if fork.answer is not None:

@@ -1,19 +1,244 @@
-"""The store in PostgreSQL."""
+"""The store in PostgreSQL: it passes every suite, and what is particular to it."""
 
 from __future__ import annotations
 
+import asyncio
+import time
+from collections.abc import Iterator
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
 import pytest
 
+from rondel.errors import JournalNewer, JournalUnwritable, LeaseLost
+from rondel.journal.postgres import writer
 from rondel.journal.postgres.store import PostgresStore
+from rondel.journal.store import Store
+from rondel.testing.journal_suite import HOUR, done, in_loop, row, tick
 from rondel.testing.shared_journal_suite import SharedJournalSuite
+from tests import postgres
 
 
-class TestPostgresStore(SharedJournalSuite):
-    """Nothing is particular to it."""
+class _Postgres(SharedJournalSuite):
+    durability = "normal"
 
     @pytest.fixture(autouse=True)
-    def place(self, database: str) -> None:
+    def _place(self, database: str) -> None:
         self.database = database
 
-    def open_store(self) -> PostgresStore:
-        return PostgresStore(self.database)
+    def open_store(self) -> Store:
+        return PostgresStore(self.database, self.durability)
+
+
+class TestPostgresNormal(_Postgres):
+    pass
+
+
+class TestPostgresOff(_Postgres):
+    durability = "off"
+
+
+@pytest.fixture
+def store(database: str) -> Iterator[PostgresStore]:
+    store = PostgresStore(database)
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def other(database: str, store: PostgresStore) -> Iterator[PostgresStore]:
+    other = PostgresStore(database)
+    yield other
+    other.close()
+
+
+@pytest.mark.parametrize("text", ["a\0b", "\\0", "\\", "组"])
+@in_loop
+async def test_texts_that_postgresql_has_not_come_back(store: PostgresStore, text: str) -> None:
+    await done(store.create(row(text, graph_id=text, inputs={"task": text})))
+    assert store.acquire(text, text, HOUR).granted
+    await done(store.append(text, tick(0, text), status="failed", reason=text))
+    assert store.read(text, 0) == [tick(0, text)]
+    (found,) = store.sessions(graph_id=text).rows
+    assert (found.id, found.graph_id, found.reason) == (text, text, text)
+    held = store.lease(text)
+    assert held is not None
+    assert held.owner == text
+    store.post(text, b"{}")
+    assert store.pending([text]) == {text}
+
+
+@in_loop
+async def test_half_a_character_in_a_reason_comes_back(store: PostgresStore) -> None:
+    await done(store.create(row("a")))
+    await done(store.set_status("a", "failed", "half \ud800 a \\ud800 character"))
+    found = store.session("a")
+    assert found is not None
+    assert found.reason == "half \ud800 a \\ud800 character"
+
+
+def test_an_address_that_leads_nowhere_is_told_without_its_password() -> None:
+    with pytest.raises(JournalUnwritable, match="cannot be reached") as told:
+        PostgresStore("postgresql://u:geheim@127.0.0.1:1/x", patience=0.1)
+    assert "geheim" not in str(told.value)
+
+
+def test_a_database_of_a_newer_version_is_left_alone(new_database: str) -> None:
+    PostgresStore(new_database).close()
+    with psycopg.connect(new_database) as db:
+        db.execute("INSERT INTO rondel.migration VALUES (999)")
+    with pytest.raises(JournalNewer, match="a newer version wrote it"):
+        PostgresStore(new_database)
+
+
+@in_loop
+async def test_many_open_a_new_database_at_once(new_database: str) -> None:
+    stores = await asyncio.gather(
+        *[asyncio.to_thread(PostgresStore, new_database) for _ in range(6)]
+    )
+    for opened in stores:
+        opened.close()
+
+
+@in_loop
+async def test_sessions_share_round_trips(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+    write = writer.write
+
+    def counted(db: object, batch: list[object], *rest: object) -> None:
+        sizes.append(len(batch))
+        write(db, batch, *rest)  # type: ignore[arg-type]
+
+    names = [f"s{n}" for n in range(50)]
+    for wait in [store.create(row(name), "me", HOUR) for name in names]:
+        await done(wait)
+    monkeypatch.setattr(writer, "write", counted)
+
+    async def run(name: str) -> None:
+        for n in range(10):
+            await done(store.append(name, tick(n, name)))
+
+    await asyncio.gather(*map(run, names))
+    assert sum(sizes) == 500
+    assert len(sizes) < 250
+    for name in names:
+        assert store.read(name, 0) == [tick(n, name) for n in range(10)]
+
+
+def cut_connections(url: str, database: str) -> None:
+    """As a network does that fails: every connection to the database but this one."""
+    with psycopg.connect(url) as db:
+        db.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s",
+            (urlsplit(database).path.removeprefix("/"),),
+        )
+
+
+@in_loop
+async def test_connections_that_are_cut_lose_and_double_nothing(
+    store: PostgresStore, postgres_url: str, database: str
+) -> None:
+    names = ("a", "b", "c")
+    for name in names:
+        await done(store.create(row(name), "me", HOUR))
+
+    async def run(name: str) -> None:
+        for n in range(60):
+            await done(store.append(name, tick(n, name)))
+
+    running = asyncio.gather(*map(run, names))
+    for _ in range(5):
+        await asyncio.to_thread(cut_connections, postgres_url, database)
+        await asyncio.sleep(0.02)
+    await running
+    for name in names:
+        assert store.read(name, 0) == [tick(n, name) for n in range(60)]
+    store.post("a", b"{}")
+    await asyncio.to_thread(cut_connections, postgres_url, database)
+    assert len(store.letters("a")) == 1
+    store.post("a", b"{}")
+    assert len(store.letters("a")) == 2
+
+
+@in_loop
+async def test_a_server_that_goes_away_and_comes_back_stops_no_loop() -> None:
+    server = await asyncio.to_thread(postgres.PostgresServer)
+    store = PostgresStore(postgres.new_database(server.url()))
+    try:
+        await done(store.create(row("a"), "me", HOUR))
+        await done(store.append("a", tick(0)))
+        await asyncio.to_thread(server.stop)
+        waits = [store.append("a", tick(n)) for n in range(1, 4)]
+        began = time.monotonic()
+        await asyncio.sleep(0)
+        assert time.monotonic() - began < 1.0
+        await asyncio.to_thread(server.start)
+        for wait in waits:
+            await done(wait)
+        assert store.read("a", 0) == [tick(n) for n in range(4)]
+    finally:
+        store.close()
+        server.close()
+
+
+@in_loop
+async def test_all_leases_of_a_driver_hang_on_one_row(
+    store: PostgresStore, other: PostgresStore, database: str
+) -> None:
+    names = [f"s{n}" for n in range(5)]
+    for name in names:
+        await done(store.create(row(name), "me", -1.0))
+        await done(store.append(name, tick(0)))
+    assert all(store.renew(name, "me", HOUR) for name in names)
+    for name in names:
+        for _ in range(200):
+            if other.lease(name) is not None:
+                break
+            await asyncio.sleep(0.01)
+        assert not other.acquire(name, "you", HOUR).granted
+    with psycopg.connect(database) as db:
+        assert db.execute("SELECT count(*) FROM rondel.driver").fetchone() == (1,)
+    store.close()
+    assert other.acquire("s0", "you", HOUR).granted
+
+
+@in_loop
+async def test_clocks_that_differ_change_no_lease(
+    store: PostgresStore, other: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await done(store.create(row("a"), "me", 60.0))
+    ahead = time.time() + 600.0
+    monkeypatch.setattr(time, "time", lambda: ahead)
+    assert not other.acquire("a", "you", 60.0).granted
+    assert store.acquire("a", "me", 60.0).granted
+    monkeypatch.setattr(time, "time", lambda: ahead - 1200.0)
+    assert not other.acquire("a", "you", 60.0).granted
+
+
+@in_loop
+async def test_one_who_lost_a_session_changes_nothing_of_it(
+    store: PostgresStore, other: PostgresStore
+) -> None:
+    await done(store.create(row("a"), "me", -1.0))
+    await done(store.append("a", tick(0), status="running"))
+    assert other.acquire("a", "you", HOUR).granted
+    letter = other.post("a", b"{}")
+    for late in (
+        lambda: store.set_status("a", "failed"),
+        lambda: store.append("a", tick(1), status="failed", letter=letter),
+        lambda: store.save_snapshot("a", 1, b"mine"),
+    ):
+        with pytest.raises(LeaseLost):
+            await done(late())
+    found = other.session("a")
+    assert found is not None
+    assert (found.status, found.length) == ("running", 1)
+    assert other.latest_snapshot("a") is None
+    assert len(other.letters("a")) == 1
+
+
+def test_an_address_with_another_schemes_name_works_too(database: str) -> None:
+    parts = urlsplit(database)
+    PostgresStore(urlunsplit(parts._replace(scheme="postgres"))).close()

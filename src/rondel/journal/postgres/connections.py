@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from typing import TypeVar
@@ -10,6 +11,7 @@ import psycopg
 
 from rondel.errors import JournalClosed
 from rondel.journal.postgres.database import Connection, PostgresDatabase, is_away
+from rondel.journal.store import Durable
 
 T = TypeVar("T")
 
@@ -29,6 +31,14 @@ class Connections:
         self._database = database
         self._idle = [first]
         self._closed = False
+        self._is_away = False
+
+    def ready(self) -> Durable:
+        """None as far as is known; while the database is away, an awaitable until it is back."""
+        loop = asyncio._get_running_loop()
+        if loop is None or not self._is_away:
+            return None
+        return loop.run_in_executor(None, self._wait)
 
     def call(self, job: Callable[[Connection], T]) -> T:
         """Do the job; if the database goes away meanwhile, do it again on another connection."""
@@ -40,6 +50,7 @@ class Connections:
                 if not is_away(error) or time.monotonic() >= deadline:
                     raise self._database.explain(error) from error
                 if not self._idle:
+                    self._is_away = True
                     time.sleep(_NAP)
 
     def once(self, job: Callable[[Connection], T]) -> T:
@@ -65,6 +76,11 @@ class Connections:
         while self._idle:
             self._idle.pop().close()
 
+    def _wait(self) -> None:
+        db = self._database.patiently(self._database.connect)
+        self._is_away = False
+        self._idle.append(db)
+
     def _call(self, job: Callable[[Connection], T]) -> T:
         if self._closed:
             raise JournalClosed(f"the journal {self._database.name} is closed")
@@ -72,6 +88,7 @@ class Connections:
             db = self._idle.pop()
         except IndexError:
             db = self._database.connect()
+            self._is_away = False
         try:
             return job(db)
         finally:

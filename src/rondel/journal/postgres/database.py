@@ -27,6 +27,9 @@ DURABILITIES = ("full", "normal", "off")
 PATIENCE = 60.0
 """Seconds for which a database that is away is tried again."""
 
+OPENING = 2.0
+"""Seconds for which one is tried again that has never been reached."""
+
 CONNECTING = 10
 """Seconds that one try may take."""
 
@@ -35,7 +38,10 @@ _LOCK = 0x524F4E44
 _PORT = "5432"
 
 _VERSION = "SELECT coalesce((SELECT max(version) FROM rondel.migration), 0)"
-_KNOWN = "SELECT to_regclass('rondel.migration') IS NOT NULL"
+# Not by to_regclass: after a lock it still tells what was there before.
+_KNOWN = """
+SELECT EXISTS (SELECT 1 FROM pg_tables WHERE schemaname = 'rondel' AND tablename = 'migration')
+"""
 
 _FULL = (errors.DiskFull, errors.OutOfMemory, errors.ProgramLimitExceeded)
 _DENIED = (errors.InvalidAuthorizationSpecification, errors.InsufficientPrivilege)
@@ -68,7 +74,7 @@ class PostgresDatabase:
 
     def open(self) -> Connection:
         """A connection to a database that is up to date."""
-        connection = self.patiently(self.connect)
+        connection = self.patiently(self.connect, min(OPENING, self.patience))
         try:
             self._migrate(connection)
         except psycopg.Error as error:

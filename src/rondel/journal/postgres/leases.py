@@ -39,6 +39,14 @@ _RELEASE = f"""
 UPDATE rondel.head SET owner = NULL, until = NULL WHERE session = {_KEY} AND owner = %(owner)s
 """  # noqa: S608
 
+# What was made just now is on its way to a worker.
+_ABANDONED = f"""
+SELECT s.id FROM rondel.session s JOIN rondel.head h ON h.session = s.key
+WHERE (s.status = 'running' OR s.status = 'pending' AND s.created_at < rondel.now() - 30)
+AND (h.owner IS NULL OR coalesce({_UNTIL}, 0) <= rondel.now())
+ORDER BY s.status DESC, s.created_at LIMIT %s
+"""  # noqa: S608
+
 _POST = """
 INSERT INTO rondel.letter (session, control, posted_at)
 SELECT key, %(control)s, rondel.now() FROM rondel.session WHERE id = %(id)s RETURNING number
@@ -79,6 +87,11 @@ def running(db: Connection, id: str) -> Lease | None:
         raise UnknownSession(f"there is no session {id!r}")
     _, _, owner, until, runs = row
     return Lease(told(owner), until) if owner is not None and runs else None
+
+
+def abandoned(db: Connection, limit: int) -> list[str]:
+    """Sessions with something to do whose lease ran out, or that nobody has ever driven."""
+    return [told(found) for (found,) in db.execute(_ABANDONED, (limit,))]
 
 
 def renew(db: Connection, id: str, owner: str, ttl: float) -> bool:

@@ -7,6 +7,7 @@ Writing is in `writer` and `batch`, reading ticks in `past`, what goes between p
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from time import monotonic
 
 from rondel.engine.said import Said
 from rondel.engine.ticks import AnyTick
@@ -52,6 +53,7 @@ class PostgresStore:
         database = PostgresDatabase(url, durability, patience)
         self.name = database.name
         self._connections = Connections(database, database.open())
+        self._epoch = self._connections.call(_clock) - monotonic()
         self._pulse = Pulse(database)
         self._writer = Writer(database, self._pulse.touch)
         self._heads: dict[str, Head] = {}
@@ -183,12 +185,16 @@ class PostgresStore:
         return lease
 
     def renew(self, id: str, owner: str, ttl: float) -> bool:
-        """Prolong a lease; False if it is not this owner's any more."""
-        return self._connections.call(lambda db: leases.renew(db, id, owner, ttl))
+        """Prolong a lease; False if it is not this owner's any more.
 
-    def keep_leases(self, owner: str, ttl: float) -> None:
-        """Prolong all leases of this owner, without waiting for the database."""
-        self._pulse.keep(owner, ttl)
+        For a session that is driven here nothing waits for the database: all leases of its owner
+        are prolonged together, and the next append says if this one was lost.
+        """
+        head = self._heads.get(id)
+        if head is not None and head.owner == owner and head.error is None:
+            self._pulse.keep(owner, ttl)
+            return True
+        return self._connections.call(lambda db: leases.renew(db, id, owner, ttl))
 
     def release(self, id: str, owner: str) -> None:
         """Give a lease back; nothing happens if it is not this owner's."""
@@ -201,6 +207,10 @@ class PostgresStore:
     def lease(self, id: str) -> Lease | None:
         """The lease that runs now, or None."""
         return self._connections.call(lambda db: leases.running(db, id))
+
+    def abandoned(self, limit: int = 100) -> list[str]:
+        """Sessions that nobody drives though there is something to do, the oldest first."""
+        return self._connections.call(lambda db: leases.abandoned(db, limit))
 
     # Letters
 
@@ -293,6 +303,18 @@ class PostgresStore:
 
     # The store itself
 
+    def now(self) -> float:
+        """The time by the database's clock, which passes evenly here."""
+        return self._epoch + monotonic()
+
+    def ready(self) -> Durable:
+        """None if the database can be reached; else it can once this has been awaited."""
+        return self._connections.ready()
+
+    def pack(self) -> bool:
+        """The server gives the space of what was deleted back by itself."""
+        return False
+
     def close(self) -> None:
         """Make everything durable and let go of the database."""
         self._writer.close()
@@ -316,6 +338,11 @@ class PostgresStore:
                 raise UnknownSession(f"there is no session {id!r}")
             head = self._heads.setdefault(id, Head(id, *found))
         return head
+
+
+def _clock(db: Connection) -> float:
+    (now,) = db.execute("SELECT rondel.now()").fetchone() or (0.0,)
+    return float(now)
 
 
 def _key(db: Connection, id: str) -> int:

@@ -1,0 +1,56 @@
+"""What brings sessions to the machines that drive them; engines that exist do it.
+
+A dispatcher says who should look at a session, and no more than that: it may say so twice, or when
+there is nothing to do. That only one drives a session is the journal's business (its leases and
+its fenced append), and what there is to do is in the journal.
+"""
+
+from __future__ import annotations
+
+from asyncio import Event
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
+
+QUEUE = "rondel"
+"""Where sessions wait for a worker when no other queue is named."""
+
+CONCURRENCY = 100
+"""How many sessions a worker drives at once; most of them wait for a model."""
+
+Attend = Callable[[str], Awaitable[None]]
+"""Does what is due in a session, and ends when nothing is under way in it any more."""
+
+
+class Dispatcher(Protocol):
+    """Brings sessions to workers."""
+
+    async def open(self) -> None:
+        """Connect, and prepare what is needed."""
+        ...
+
+    async def submit(
+        self, session: str, queue: str = QUEUE, *, group: str = "", after: float = 0.0
+    ) -> None:
+        """Have some worker attend to the session, after so many seconds.
+
+        A session that waits already waits once; one that is being attended to is attended to
+        again. Sessions of different groups take turns, however many one group has waiting.
+        """
+        ...
+
+    async def work(
+        self,
+        attend: Attend,
+        stop: Event,
+        queues: Sequence[str] = (QUEUE,),
+        concurrency: int = CONCURRENCY,
+    ) -> None:
+        """Attend to what is submitted until told to stop; then end what is under way.
+
+        If `attend` raises, or the process dies, the session is brought to some worker again.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Let go of the connections."""
+        ...

@@ -1,0 +1,190 @@
+"""Sessions brought to workers by procrastinate: a queue in the same PostgreSQL database.
+
+A job is a session's id and nothing else. Dead workers are noticed by procrastinate's heartbeats,
+and their jobs are put back by whichever worker looks first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from asyncio import Event
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from time import monotonic
+from typing import Any
+
+from procrastinate import App, PsycopgConnector
+from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
+from procrastinate.jobs import Job, Status
+from procrastinate.worker import Worker
+
+from rondel.dispatch.dispatcher import CONCURRENCY, QUEUE, Attend
+from rondel.errors import JournalUnwritable
+from rondel.sessions.engine import LEASE
+
+TASK = "rondel.attend"
+
+AGAIN = 1.0
+"""Seconds after which a session is tried again where something went wrong."""
+
+LINE = 1000
+"""Of a group's waiting sessions, how many count when a new one is put in line."""
+
+_BEATS = 3
+_PAUSE = 1.0
+_CONNECTIONS = 4
+
+_IS_INSTALLED = "SELECT to_regclass('procrastinate_jobs') IS NOT NULL AS yes"
+_CLOCK = "SELECT extract(epoch FROM clock_timestamp())::float AS now"
+_WAITING = """
+SELECT count(*) AS jobs FROM (
+    SELECT 1 FROM procrastinate_jobs WHERE status = 'todo' AND queue_name = %(queue)s
+    AND args->>'group' = %(group)s LIMIT %(most)s
+) waiting
+"""
+
+log = logging.getLogger("rondel.worker")
+
+
+class ProcrastinateDispatcher:
+    """Jobs in the database that the sessions are in; `lease` is how long a dead worker has them."""
+
+    def __init__(self, url: str, lease: float = LEASE) -> None:
+        self._lease = lease
+        connector = PsycopgConnector(conninfo=url, min_size=1, max_size=_CONNECTIONS)
+        self._app = App(connector=connector)
+        self._task = self._app.task(name=TASK)(self._attend)
+        self._attend_to: Attend | None = None
+        self._epoch = 0.0
+
+    async def open(self) -> None:
+        """Connect, and make procrastinate's tables if there are none."""
+        await self._app.open_async()
+        try:
+            await self._install()
+            found = await self._app.connector.execute_query_one_async(_CLOCK)
+            self._epoch = found["now"] - monotonic()
+        except ConnectorException as error:
+            await self._app.close_async()
+            raise JournalUnwritable(f"the queue cannot be used: {error.__cause__}") from error
+
+    async def submit(
+        self, session: str, queue: str = QUEUE, *, group: str = "", after: float = 0.0
+    ) -> None:
+        """Put the session in line; one that must wait is not in anybody's way."""
+        options: dict[str, Any] = {"queue": queue}
+        if after > 0:
+            now = datetime.fromtimestamp(self._epoch + monotonic(), UTC)
+            options["schedule_at"] = now + timedelta(seconds=after)
+        else:
+            options["queueing_lock"] = session
+        if group:
+            options["priority"] = -await self._waiting(queue, group)
+        with suppress(AlreadyEnqueued):
+            await self._task.configure(**options).defer_async(session=session, group=group)
+
+    async def work(
+        self,
+        attend: Attend,
+        stop: Event,
+        queues: Sequence[str] = (QUEUE,),
+        concurrency: int = CONCURRENCY,
+    ) -> None:
+        """Attend to what is submitted until told to stop; a database that goes away comes back."""
+        self._attend_to = attend
+        stopping = asyncio.ensure_future(stop.wait())
+        tending = asyncio.ensure_future(self._tend())
+        try:
+            while not stop.is_set():
+                await self._work(stopping, queues, concurrency)
+        finally:
+            for task in (stopping, tending):
+                task.cancel()
+            await asyncio.gather(stopping, tending, return_exceptions=True)
+
+    async def close(self) -> None:
+        """Let go of the connections."""
+        await self._app.close_async()
+
+    async def _install(self) -> None:
+        if not await self._is_installed():
+            try:
+                await self._app.schema_manager.apply_schema_async()
+            except ConnectorException:
+                if not await self._is_installed():  # else another process was quicker
+                    raise
+
+    async def _is_installed(self) -> bool:
+        found = await self._app.connector.execute_query_one_async(_IS_INSTALLED)
+        return bool(found["yes"])
+
+    async def _waiting(self, queue: str, group: str) -> int:
+        where = {"queue": queue, "group": group, "most": LINE}
+        found = await self._app.connector.execute_query_one_async(_WAITING, **where)
+        return int(found["jobs"])
+
+    async def _work(
+        self, stopping: asyncio.Future[Any], queues: Sequence[str], concurrency: int
+    ) -> None:
+        """Work until told to stop, or until the database goes away."""
+        worker = Worker(
+            self._app,
+            queues=list(queues),
+            name=None,
+            concurrency=concurrency,
+            delete_jobs="always",
+            install_signal_handlers=False,
+            fetch_job_polling_interval=_PAUSE,
+            update_heartbeat_interval=self._lease / _BEATS,
+            stalled_worker_timeout=_BEATS * self._lease,
+            shutdown_graceful_timeout=_PAUSE,
+        )
+        running = asyncio.ensure_future(worker.run())
+        await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        if stopping.done():
+            worker.shutdown_graceful_timeout = None  # whoever stops it ends what is under way
+            worker.stop()
+        try:
+            await running
+        except Exception as error:  # it ends with whatever its connection ended with
+            log.warning("the queue cannot be reached and is tried again: %s", error)
+        if not stopping.done():
+            await asyncio.sleep(_PAUSE)
+
+    async def _attend(self, session: str, group: str = "") -> None:
+        """A job: attend to the session, which goes on even where the queue does not."""
+        if self._attend_to is None:
+            return
+        attending = asyncio.ensure_future(self._attend_to(session))
+        try:
+            await asyncio.shield(attending)
+        except asyncio.CancelledError:
+            await self._submit_again(session, group, self._lease)
+            raise
+        except Exception as error:  # foreign code: the session is there, and somebody tries again
+            log.warning("session %s is tried again: %s", session, error)
+            await self._submit_again(session, group, AGAIN)
+
+    async def _submit_again(self, session: str, group: str, after: float) -> None:
+        with suppress(ConnectorException):  # the job of a lost connection is put back by others
+            await self.submit(session, group=group, after=after)
+
+    async def _tend(self) -> None:
+        """Put back the jobs of workers that are gone."""
+        manager = self._app.job_manager
+        while True:
+            with suppress(ConnectorException):
+                stalled = await manager.get_stalled_jobs(
+                    task_name=TASK, seconds_since_heartbeat=self._lease
+                )
+                for job in stalled:
+                    await self._put_back(job)
+            await asyncio.sleep(self._lease / _BEATS)
+
+    async def _put_back(self, job: Job) -> None:
+        try:
+            await self._app.job_manager.retry_job(job, retry_at=datetime.fromtimestamp(0, UTC))
+        except ConnectorException:  # the session waits in line already
+            await self._app.job_manager.finish_job(job, Status.ABORTED, delete_job=True)

@@ -1,0 +1,79 @@
+"""An engine that drives nothing itself: what is started or asked for here, workers do."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+from rondel.dispatch.dispatcher import QUEUE, Dispatcher
+from rondel.engine.binding import Binding
+from rondel.journal.store import SessionRow
+from rondel.journal.working_memory import group_of
+from rondel.sessions.controls import AnyControl
+from rondel.sessions.drive import fold
+from rondel.sessions.engine import Engine
+from rondel.sessions.graph import Graph
+from rondel.sessions.records import Result
+from rondel.sessions.session import Session
+from rondel.sessions.stores import Database
+
+UNDER_WAY = ("pending", "running")
+
+
+class SubmittedSession(Session):
+    """A session that some worker drives; every control goes to it by letter."""
+
+    __slots__ = ()
+
+    async def control(self, control: AnyControl) -> None:
+        """Leave it for the worker, unless the session is in no state for it."""
+        self._check_alive()
+        core, _ = await asyncio.to_thread(fold, self._engine.store, self.id, self.plan)
+        control.tick(self.id, core, time.time())
+        await self._engine.post(self.id, control)
+
+    async def settled(self) -> Result:
+        """Wait until the session is over or needs somebody outside to go on."""
+        self._engine.watch()
+        while self.status in UNDER_WAY:
+            self._check_alive()
+            await self._audience.next_turn()
+        return self.snapshot()
+
+
+class SubmittingEngine(Engine):
+    """Lays sessions down and has them driven by workers."""
+
+    _session = SubmittedSession
+
+    def __init__(
+        self, db: Database, dispatcher: Dispatcher, queue: str = QUEUE, **options: Any
+    ) -> None:
+        super().__init__(db, **options)
+        self._dispatcher = dispatcher
+        self._queue = queue
+
+    async def post(self, id: str, control: AnyControl) -> int:
+        """Leave a control for the session, and see that some worker reads it."""
+        number = await super().post(id, control)
+        row = await asyncio.to_thread(self.store.session, id)
+        if row is not None:
+            await self._submit(row)
+        return number
+
+    async def _begin(self, row: SessionRow, graph: Graph, binding: Binding) -> Session:  # noqa: ARG002
+        created = self.store.create(row)
+        if created is not None:
+            await created
+        self._shelf.keep(row.id, graph)
+        session = self._handles[row.id] = self._session(row.id, self, graph)
+        if row.parent is not None:
+            await self._mark_fork(row.id, row.parent)
+        await self._submit(row)
+        return session
+
+    async def _submit(self, row: SessionRow) -> None:
+        group = group_of(row.id, row.inputs)
+        name = "" if group.own else group.name
+        await self._dispatcher.submit(row.id, self._queue, group=name)

@@ -1,0 +1,128 @@
+"""A worker: drives the sessions that a dispatcher brings, until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import datetime
+from typing import Protocol, runtime_checkable
+
+from rondel.dispatch.dispatcher import CONCURRENCY, QUEUE, Dispatcher
+from rondel.errors import CallError, JournalError, RondelError, SessionBusy, UnknownSession
+from rondel.sessions.engine import LEASE, Engine
+from rondel.sessions.session import Session
+
+GRACE = 20.0
+"""Seconds for which a worker that is told to stop lets its sessions go on."""
+
+BUSY = 1.0
+"""Seconds after which a session is looked at again that another process drives."""
+
+SOON = 0.01
+"""Seconds after a deadline at which it has passed for sure."""
+
+LOOK = LEASE / 5
+"""Seconds between looks for sessions whose driver is gone."""
+
+log = logging.getLogger("rondel.worker")
+
+
+@runtime_checkable
+class SharedStore(Protocol):
+    """A store that can say which sessions nobody drives any more."""
+
+    def abandoned(self, limit: int = 100) -> list[str]:
+        """Sessions with something to do that nobody drives."""
+        ...
+
+
+class Worker:
+    """Attends to sessions with an engine of its own."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        dispatcher: Dispatcher,
+        queues: Sequence[str] = (QUEUE,),
+        concurrency: int = CONCURRENCY,
+        grace: float = GRACE,
+    ) -> None:
+        if not isinstance(engine.store, SharedStore):
+            raise CallError("a worker needs sessions in PostgreSQL; name them: --db postgresql://…")
+        self._engine = engine
+        self._store: SharedStore = engine.store
+        self._dispatcher = dispatcher
+        self._queues = tuple(queues)
+        self._concurrency = concurrency
+        self._grace = grace
+        self._under_way: set[str] = set()
+        self._quiet = asyncio.Event()
+        self._quiet.set()
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Work until told to stop; then others go on with what is still under way."""
+        looking = asyncio.ensure_future(self._look_for_abandoned())
+        leaving = asyncio.ensure_future(self._leave(stop))
+        try:
+            await self._dispatcher.work(self._attend, stop, self._queues, self._concurrency)
+        finally:
+            for task in (looking, leaving):
+                task.cancel()
+            await asyncio.gather(looking, leaving, return_exceptions=True)
+
+    async def _attend(self, id: str) -> None:
+        self._under_way.add(id)
+        self._quiet.clear()
+        try:
+            await self._drive(id)
+        except SessionBusy:
+            await self._dispatcher.submit(id, self._queues[0], after=BUSY)
+        except (CallError, UnknownSession) as error:  # no worker like this one can do it
+            log.warning("session %s is left alone: %s", id, error)
+        finally:
+            self._under_way.discard(id)
+            if not self._under_way:
+                self._quiet.set()
+
+    async def _drive(self, id: str) -> None:
+        session = self._engine.get(id)
+        if not self._engine.can_run(session.row):
+            raise CallError("it needs a graph or keys that are not here")
+        await session.attend()
+        await session.settled()
+        await self._mind_deadline(session)
+
+    async def _mind_deadline(self, session: Session) -> None:
+        """See that somebody is there when its next question expires."""
+        asking = await asyncio.to_thread(lambda: session.asking)
+        deadlines = [datetime.fromisoformat(asked.deadline) for asked in asking if asked.deadline]
+        if deadlines:
+            wait = max(min(deadlines).timestamp() - time.time(), 0.0)
+            await self._dispatcher.submit(session.id, self._queues[0], after=wait + SOON)
+
+    async def _look_for_abandoned(self) -> None:
+        """Put in line what a driver left that is gone: one of any kind, not only a worker."""
+        while True:
+            with suppress(JournalError):
+                for session in await asyncio.to_thread(self._store.abandoned):
+                    if session not in self._under_way:
+                        await self._put_in_line(session)
+            await asyncio.sleep(LOOK)
+
+    async def _put_in_line(self, id: str) -> None:
+        row = await asyncio.to_thread(self._engine.store.session, id)
+        if row is not None and self._engine.can_run(row):
+            await self._dispatcher.submit(id, self._queues[0])
+
+    async def _leave(self, stop: asyncio.Event) -> None:
+        """Once told to stop: let sessions go on for a while, then hand them over."""
+        await stop.wait()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._quiet.wait(), self._grace)
+        for session in list(self._under_way):
+            with suppress(RondelError):
+                await self._engine.get(session).close()
+                await self._dispatcher.submit(session, self._queues[0])
