@@ -14,6 +14,9 @@ from typing import Protocol
 QUEUE = "rondel"
 """Where sessions wait for a worker when no other queue is named."""
 
+LABEL = "queue"
+"""The label of a session that names the queue it waits in."""
+
 CONCURRENCY = 100
 """How many sessions a worker drives at once; most of them wait for a model."""
 

@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from time import monotonic
 from typing import Any
 
-from procrastinate import App, PsycopgConnector
+from procrastinate import App, JobContext, PsycopgConnector
 from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
 from procrastinate.jobs import Job, Status
 from procrastinate.worker import Worker
@@ -55,7 +55,7 @@ class ProcrastinateDispatcher:
         self._lease = lease
         connector = PsycopgConnector(conninfo=url, min_size=1, max_size=_CONNECTIONS)
         self._app = App(connector=connector)
-        self._task = self._app.task(name=TASK)(self._attend)
+        self._task = self._app.task(name=TASK, pass_context=True)(self._attend)
         self._attend_to: Attend | None = None
         self._epoch = 0.0
 
@@ -149,11 +149,11 @@ class ProcrastinateDispatcher:
         try:
             await running
         except Exception as error:  # it ends with whatever its connection ended with
-            log.warning("the queue cannot be reached and is tried again: %s", error)
+            log.warning("the queue is away and is tried again: %s", error.__cause__ or error)
         if not stopping.done():
             await asyncio.sleep(_PAUSE)
 
-    async def _attend(self, session: str, group: str = "") -> None:
+    async def _attend(self, context: JobContext, session: str, **_: Any) -> None:
         """A job: attend to the session, which goes on even where the queue does not."""
         if self._attend_to is None:
             return
@@ -161,15 +161,16 @@ class ProcrastinateDispatcher:
         try:
             await asyncio.shield(attending)
         except asyncio.CancelledError:
-            await self._submit_again(session, group, self._lease)
+            await self._submit_again(context.job, self._lease)
             raise
         except Exception as error:  # foreign code: the session is there, and somebody tries again
             log.warning("session %s is tried again: %s", session, error)
-            await self._submit_again(session, group, AGAIN)
+            await self._submit_again(context.job, AGAIN)
 
-    async def _submit_again(self, session: str, group: str, after: float) -> None:
+    async def _submit_again(self, job: Job, after: float) -> None:
         with suppress(ConnectorException):  # the job of a lost connection is put back by others
-            await self.submit(session, group=group, after=after)
+            session, group = str(job.task_kwargs["session"]), str(job.task_kwargs.get("group", ""))
+            await self.submit(session, job.queue, group=group, after=after)
 
     async def _tend(self) -> None:
         """Put back the jobs of workers that are gone."""

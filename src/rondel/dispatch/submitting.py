@@ -6,7 +6,9 @@ import asyncio
 import time
 from typing import Any
 
-from rondel.dispatch.dispatcher import QUEUE, Dispatcher
+from msgspec.structs import replace
+
+from rondel.dispatch.dispatcher import LABEL, QUEUE, Dispatcher
 from rondel.engine.binding import Binding
 from rondel.journal.store import SessionRow
 from rondel.journal.working_memory import group_of
@@ -63,6 +65,7 @@ class SubmittingEngine(Engine):
         return number
 
     async def _begin(self, row: SessionRow, graph: Graph, binding: Binding) -> Session:  # noqa: ARG002
+        row = replace(row, labels={**row.labels, LABEL: self._queue})
         created = self.store.create(row)
         if created is not None:
             await created
@@ -76,4 +79,4 @@ class SubmittingEngine(Engine):
     async def _submit(self, row: SessionRow) -> None:
         group = group_of(row.id, row.inputs)
         name = "" if group.own else group.name
-        await self._dispatcher.submit(row.id, self._queue, group=name)
+        await self._dispatcher.submit(row.id, row.labels.get(LABEL, self._queue), group=name)

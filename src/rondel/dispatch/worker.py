@@ -10,8 +10,15 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
-from rondel.dispatch.dispatcher import CONCURRENCY, QUEUE, Dispatcher
-from rondel.errors import CallError, JournalError, RondelError, SessionBusy, UnknownSession
+from rondel.dispatch.dispatcher import CONCURRENCY, LABEL, QUEUE, Dispatcher
+from rondel.errors import (
+    CallError,
+    Disconnected,
+    JournalError,
+    RondelError,
+    SessionBusy,
+    UnknownSession,
+)
 from rondel.sessions.engine import LEASE, Engine
 from rondel.sessions.session import Session
 
@@ -79,7 +86,9 @@ class Worker:
         try:
             await self._drive(id)
         except SessionBusy:
-            await self._dispatcher.submit(id, self._queues[0], after=BUSY)
+            await self._submit(id, BUSY)
+        except Disconnected:
+            log.info("session %s was handed over", id)
         except (CallError, UnknownSession) as error:  # no worker like this one can do it
             log.warning("session %s is left alone: %s", id, error)
         finally:
@@ -101,7 +110,7 @@ class Worker:
         deadlines = [datetime.fromisoformat(asked.deadline) for asked in asking if asked.deadline]
         if deadlines:
             wait = max(min(deadlines).timestamp() - time.time(), 0.0)
-            await self._dispatcher.submit(session.id, self._queues[0], after=wait + SOON)
+            await self._submit(session.id, wait + SOON)
 
     async def _look_for_abandoned(self) -> None:
         """Put in line what a driver left that is gone: one of any kind, not only a worker."""
@@ -115,7 +124,12 @@ class Worker:
     async def _put_in_line(self, id: str) -> None:
         row = await asyncio.to_thread(self._engine.store.session, id)
         if row is not None and self._engine.can_run(row):
-            await self._dispatcher.submit(id, self._queues[0])
+            await self._submit(id)
+
+    async def _submit(self, id: str, after: float = 0.0) -> None:
+        row = await asyncio.to_thread(self._engine.store.session, id)
+        queue = QUEUE if row is None else row.labels.get(LABEL, QUEUE)
+        await self._dispatcher.submit(id, queue, after=after)
 
     async def _leave(self, stop: asyncio.Event) -> None:
         """Once told to stop: let sessions go on for a while, then hand them over."""
@@ -125,4 +139,4 @@ class Worker:
         for session in list(self._under_way):
             with suppress(RondelError):
                 await self._engine.get(session).close()
-                await self._dispatcher.submit(session, self._queues[0])
+                await self._submit(session)

@@ -319,7 +319,10 @@ class Session:
         self.check_alive()
         self._controls += 1
         try:
+            is_open = self._drive is not None
             drive = await self._take_up()
+            if is_open:
+                await drive.read_letters()
             if drive.state.status == "pending":
                 await self._start(drive)
         finally:

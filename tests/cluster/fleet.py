@@ -1,0 +1,95 @@
+"""Workers to be killed: each is forked from a process that has everything loaded.
+
+    python -m tests.cluster.fleet URL MARKS LEASE
+
+Each line on its standard input is the name of a machine: a worker starts there, as far as anybody
+can tell, and its process id is printed. The node type `mark` leaves a line in a file each time it
+really runs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import signal
+import socket
+import sys
+from typing import Any
+
+from pydantic import BaseModel
+
+from rondel import Emit, Message
+from rondel.dispatch import worker
+from rondel.dispatch.procrastinate import ProcrastinateDispatcher
+from rondel.dispatch.worker import Worker
+from rondel.engine.registry import Registry
+from rondel.sessions import engine
+from rondel.sessions.engine import Engine
+from rondel.sessions.registry import builtin_registry
+
+
+class MarkConfig(BaseModel):
+    """How long it takes."""
+
+    seconds: float = 0.03
+
+
+class Mark:
+    """Says which run of it this was."""
+
+    def __init__(self, config: MarkConfig, marks: str) -> None:
+        self._seconds = config.seconds
+        self._marks = marks
+
+    async def process(self, ctx: Any) -> Emit:
+        run = secrets.token_hex(4)
+        line = f"{ctx.idempotency_key} {run}\n"
+        handle = os.open(self._marks, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        os.write(handle, line.encode())
+        os.close(handle)
+        await asyncio.sleep(self._seconds)
+        return Emit([Message(run)])
+
+
+def registry(marks: str) -> Registry:
+    """The node types there are, and `mark`."""
+    made = builtin_registry()
+    made.node("mark", MarkConfig, lambda config, _registry: Mark(config, marks))
+    return made
+
+
+async def work(url: str, marks: str, lease: float) -> None:
+    """A worker, until it is killed or told to stop."""
+    dispatcher = ProcrastinateDispatcher(url, lease)
+    await dispatcher.open()
+    stop = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    async with Engine(url, registry=registry(marks)) as driving:
+        await Worker(driving, dispatcher, concurrency=5, grace=0.5).run(stop)
+    await dispatcher.close()
+
+
+def move_to(machine: str) -> None:
+    """Be on that machine, as far as anybody can tell."""
+    socket.gethostname = lambda: machine
+
+
+def main(url: str, marks: str, lease: float) -> None:
+    """Start a worker for every name that is read."""
+    engine.LEASE = lease
+    worker.LOOK = lease / 4
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    for line in sys.stdin:
+        pid = os.fork()
+        if pid == 0:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            os.close(0)
+            move_to(line.strip())
+            asyncio.run(work(url, marks, lease))
+            os._exit(0)
+        print(pid, flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], float(sys.argv[3]))

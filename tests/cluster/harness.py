@@ -1,0 +1,122 @@
+"""A cluster on one machine: servers that submit, and workers in processes that can be killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Self
+
+from rondel import Graph, Session
+from rondel.dispatch.procrastinate import ProcrastinateDispatcher
+from rondel.dispatch.submitting import SubmittingEngine
+from rondel.engine.registry import Registry
+from tests.cluster.fleet import registry
+
+ROOT = Path(__file__).parents[2]
+
+ROUNDS = """
+version: 1
+graph:
+  id: rounds
+  start: [a]
+  nodes:
+    - {id: a, type: mark, config: {seconds: SECONDS}}
+    - {id: b, type: mark, config: {seconds: SECONDS}}
+    - {id: c, type: mark, config: {seconds: SECONDS}}
+    - {id: twice, type: loop, config: {max_rounds: 2}}
+    - {id: done, type: mark}
+  edges:
+    - {from: a, to: b}
+    - {from: a, to: c}
+    - {from: b, to: twice}
+    - {from: c, to: twice}
+    - {from: twice, to: a, label: continue}
+    - {from: twice, to: done, label: exit}
+"""
+
+ASKING = """
+version: 1
+graph:
+  id: asking
+  nodes:
+    - {id: a, type: mark}
+    - {id: ask, type: human, config: {description: good?, CONFIG}}
+    - {id: done, type: mark}
+  edges:
+    - {from: a, to: ask}
+    - {from: ask, to: done}
+"""
+
+
+class Fleet:
+    """Workers on machines of different names, as far as anybody can tell."""
+
+    def __init__(self, url: str, marks: Path, lease: float) -> None:
+        command = [sys.executable, "-m", "tests.cluster.fleet", url, str(marks), str(lease)]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        self._process = subprocess.Popen(command, cwd=ROOT, **pipes)
+        self._started = 0
+        self.workers: list[int] = []
+
+    def start(self, count: int = 1) -> int:
+        """Start workers; the process id of the last."""
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        for _ in range(count):
+            self._started += 1
+            stdin.write(f"machine-{self._started}\n")
+            stdin.flush()
+            self.workers.append(int(stdout.readline()))
+        return self.workers[-1]
+
+    def kill(self, pid: int) -> None:
+        """As a power cut does."""
+        self.workers.remove(pid)
+        os.kill(pid, signal.SIGKILL)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for pid in list(self.workers):
+            with suppress(ProcessLookupError):
+                self.kill(pid)
+        self._process.kill()
+        self._process.communicate()
+
+
+@asynccontextmanager
+async def server(url: str, marks: Path) -> AsyncIterator[SubmittingEngine]:
+    """A process that starts and watches sessions, and drives none."""
+    dispatcher = ProcrastinateDispatcher(url)
+    await dispatcher.open()
+    async with SubmittingEngine(url, dispatcher, registry=registry(str(marks))) as engine:
+        yield engine
+    await dispatcher.close()
+
+
+def graph(text: str, marks: Path, **words: str) -> Graph:
+    """A graph of marks."""
+    for word, meaning in words.items():
+        text = text.replace(word, meaning)
+    known: Registry = registry(str(marks))
+    return Graph.loads(text, registry=known)
+
+
+def check_each_step_ran_once(sessions: list[Session], marks: Path) -> None:
+    """The run that the journal tells of is the last there was: nothing finished ran again."""
+    last: dict[str, str] = {}
+    for line in marks.read_text().splitlines():
+        key, run = line.rsplit(" ", 1)
+        last[key] = run
+    for session in sessions:
+        steps = [step for step in session.steps() if step.outputs and step.node_id in "abcdone"]
+        assert steps
+        for step in steps:
+            assert last[f"{session.id}:{step.address}"] == step.outputs[0]["content"]

@@ -1,0 +1,184 @@
+"""Workers die, freeze and are stopped: every session ends, and nothing finished runs again."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rondel import Engine, Session
+from rondel.testing.journal_suite import in_loop
+from tests import postgres
+from tests.cluster.fleet import registry
+from tests.cluster.harness import (
+    ASKING,
+    ROOT,
+    ROUNDS,
+    Fleet,
+    check_each_step_ran_once,
+    graph,
+    server,
+)
+
+PATIENCE = 60.0
+
+
+@pytest.fixture
+def marks(tmp_path: Path) -> Path:
+    return tmp_path / "marks"
+
+
+async def all_ended(sessions: list[Session]) -> None:
+    async with asyncio.timeout(PATIENCE):
+        for session in sessions:
+            assert (await session.result()).status == "completed"
+
+
+async def marked(marks: Path, lines: int = 1) -> None:
+    """Wait until so many steps have begun."""
+
+    def look() -> None:
+        deadline = time.monotonic() + PATIENCE
+        while not marks.exists() or len(marks.read_text().splitlines()) < lines:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+    await asyncio.to_thread(look)
+
+
+def marks_of(marks: Path) -> list[str]:
+    """The step of each run that began."""
+    return [line.rsplit(" ", 1)[0] for line in marks.read_text().splitlines()]
+
+
+@in_loop
+async def test_workers_killed_at_random_under_load(new_database: str, marks: Path) -> None:
+    chance = random.Random(18)
+    with Fleet(new_database, marks, lease=1.0) as fleet:
+        async with server(new_database, marks) as submitting:
+            fleet.start(3)
+            work = graph(ROUNDS, marks, SECONDS="0.12")
+            sessions = [await submitting.start(work) for _ in range(60)]
+            await marked(marks)
+            kills = 0
+            while any(row.status != "completed" for row in submitting.sessions(limit=60).rows):
+                await asyncio.sleep(chance.uniform(0.1, 0.4))
+                if kills < 20:
+                    kills += 1
+                    fleet.kill(chance.choice(fleet.workers))
+                    fleet.start()
+            await all_ended(sessions)
+            assert kills >= 10
+            assert len(marks_of(marks)) > len(set(marks_of(marks)))  # some were hit at work
+            check_each_step_ran_once(sessions, marks)
+
+
+@in_loop
+async def test_a_worker_frozen_past_its_lease_writes_nothing_when_it_wakes(
+    new_database: str, marks: Path
+) -> None:
+    with Fleet(new_database, marks, lease=1.0) as fleet:
+        async with server(new_database, marks) as submitting:
+            frozen = fleet.start()
+            work = graph(ROUNDS, marks, SECONDS="0.3")
+            sessions = [await submitting.start(work) for _ in range(5)]
+            await marked(marks, 8)
+            os.kill(frozen, signal.SIGSTOP)
+            other = fleet.start()
+            await all_ended(sessions)
+            lengths = [session.row.length for session in sessions]
+            os.kill(frozen, signal.SIGCONT)
+            fleet.kill(other)
+            later = [await submitting.start(work) for _ in range(3)]
+            await all_ended(later)  # whoever was frozen is of use again
+            assert [session.row.length for session in sessions] == lengths
+            check_each_step_ran_once([*sessions, *later], marks)
+
+
+@in_loop
+async def test_postgresql_is_stopped_and_started_under_load(marks: Path) -> None:
+    own = await asyncio.to_thread(postgres.PostgresServer)
+    try:
+        url = postgres.new_database(own.url())
+        with Fleet(url, marks, lease=2.0) as fleet:
+            async with server(url, marks) as submitting:
+                fleet.start(2)
+                work = graph(ROUNDS, marks, SECONDS="0.2")
+                sessions = [await submitting.start(work) for _ in range(10)]
+                for how in (signal.SIGINT, signal.SIGQUIT):
+                    await marked(marks, 10)
+                    await asyncio.to_thread(own.stop, how)
+                    await asyncio.sleep(0.3)
+                    await asyncio.to_thread(own.start)
+                await all_ended(sessions)
+                check_each_step_ran_once(sessions, marks)
+    finally:
+        own.close()
+
+
+@in_loop
+async def test_a_worker_told_to_stop_hands_its_sessions_over(
+    new_database: str, marks: Path
+) -> None:
+    with Fleet(new_database, marks, lease=30.0) as fleet:
+        async with server(new_database, marks) as submitting:
+            first = fleet.start()
+            work = graph(ROUNDS, marks, SECONDS="0.4")
+            sessions = [await submitting.start(work) for _ in range(3)]
+            await marked(marks, 3)
+            fleet.start()
+            os.kill(first, signal.SIGTERM)
+            await all_ended(sessions)  # long before its lease would have ended
+            check_each_step_ran_once(sessions, marks)
+
+
+@in_loop
+async def test_a_process_that_is_no_worker_is_taken_over_too(
+    new_database: str, marks: Path
+) -> None:
+    text = ROUNDS.replace("SECONDS", "0.5")
+    program = f"""
+import asyncio, sys
+from rondel import Engine, Graph
+from rondel.sessions import engine
+from tests.cluster.fleet import registry
+engine.LEASE = 1.0
+async def main():
+    known = registry({str(marks)!r})
+    async with Engine({new_database!r}, registry=known) as driving:
+        await driving.run(Graph.loads({text!r}, registry=known))
+asyncio.run(main())
+"""
+    alone = await asyncio.create_subprocess_exec(sys.executable, "-c", program, cwd=ROOT)
+    await marked(marks, 2)
+    alone.kill()
+    await alone.wait()
+    with Fleet(new_database, marks, lease=1.0) as fleet:
+        fleet.start()
+        async with Engine(new_database, registry=registry(str(marks))) as watching:
+            (row,) = watching.sessions().rows
+            session = watching.get(row.id)
+            await all_ended([session])
+            check_each_step_ran_once([session], marks)
+
+
+@in_loop
+async def test_a_deadline_passes_though_the_worker_that_asked_is_dead(
+    new_database: str, marks: Path
+) -> None:
+    with Fleet(new_database, marks, lease=1.0) as fleet:
+        async with server(new_database, marks) as submitting:
+            asker = fleet.start()
+            config = "timeout: 2s, on_timeout: fine"
+            session = await submitting.start(graph(ASKING, marks, CONFIG=config))
+            async with asyncio.timeout(PATIENCE):
+                assert (await session.settled()).status == "waiting"
+            fleet.kill(asker)
+            fleet.start()
+            await all_ended([session])
