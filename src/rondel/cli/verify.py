@@ -15,7 +15,7 @@ from rondel.journal.sqlite import SqliteStore
 from rondel.journal.verify import Verdict
 from rondel.sessions.engine import Engine
 from rondel.sessions.health import whole_verdicts
-from rondel.sessions.stores import default_path
+from rondel.sessions.stores import default_database, default_path, is_address
 
 
 def verify(
@@ -34,6 +34,8 @@ def verify(
 
 def existing(db: str | None) -> Path:
     """The database file of that name."""
+    if is_address(db or default_database()):
+        raise CallError("only files are verified; PostgreSQL has pg_amcheck and its own checksums")
     path = default_path() if db is None else Path(db)
     if not path.expanduser().exists():
         raise CallError(f"there is no database {path}")

@@ -141,11 +141,11 @@ class ProcrastinateDispatcher:
             stalled_worker_timeout=_BEATS * self._lease,
             shutdown_graceful_timeout=_PAUSE,
         )
-        running = asyncio.ensure_future(worker.run())
+        running = asyncio.ensure_future(worker.run())  # type: ignore[no-untyped-call]
         await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
         if stopping.done():
             worker.shutdown_graceful_timeout = None  # whoever stops it ends what is under way
-            worker.stop()
+            worker.stop()  # type: ignore[no-untyped-call]
         try:
             await running
         except Exception as error:  # it ends with whatever its connection ended with
@@ -153,7 +153,7 @@ class ProcrastinateDispatcher:
         if not stopping.done():
             await asyncio.sleep(_PAUSE)
 
-    async def _attend(self, context: JobContext, session: str, **_: Any) -> None:
+    async def _attend(self, context: JobContext, /, session: str, **_: Any) -> None:
         """A job: attend to the session, which goes on even where the queue does not."""
         if self._attend_to is None:
             return

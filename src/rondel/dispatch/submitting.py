@@ -10,11 +10,12 @@ from msgspec.structs import replace
 
 from rondel.dispatch.dispatcher import LABEL, QUEUE, Dispatcher
 from rondel.engine.binding import Binding
-from rondel.journal.store import SessionRow
+from rondel.journal.store import SessionRow, finish
 from rondel.journal.working_memory import group_of
 from rondel.sessions.controls import AnyControl
 from rondel.sessions.drive import fold
 from rondel.sessions.engine import Engine
+from rondel.sessions.fork import Fork
 from rondel.sessions.graph import Graph
 from rondel.sessions.records import Result
 from rondel.sessions.session import Session
@@ -64,15 +65,26 @@ class SubmittingEngine(Engine):
             await self._submit(row)
         return number
 
-    async def _begin(self, row: SessionRow, graph: Graph, binding: Binding) -> Session:  # noqa: ARG002
+    async def fork(
+        self, session: Session, at: str | None, changes: dict[str, Any], *, run: bool = True
+    ) -> Session:
+        """A new session that shares another's past; some worker goes on with it if `run`."""
+        child = await super().fork(session, at, changes, run=False)
+        if run:
+            await self._submit(child.row)
+        return child
+
+    async def _begin(
+        self,
+        row: SessionRow,
+        graph: Graph,
+        binding: Binding,  # noqa: ARG002
+        fork: Fork | None = None,  # noqa: ARG002
+    ) -> Session:
         row = replace(row, labels={**row.labels, LABEL: self._queue})
-        created = self.store.create(row)
-        if created is not None:
-            await created
+        await finish(self.store.create(row))
         self._shelf.keep(row.id, graph)
         session = self._handles[row.id] = self._session(row.id, self, graph)
-        if row.parent is not None:
-            await self._mark_fork(row.id, row.parent)
         await self._submit(row)
         return session
 
