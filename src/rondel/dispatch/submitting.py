@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import Any
 
 from msgspec.structs import replace
@@ -13,7 +12,7 @@ from rondel.engine.binding import Binding
 from rondel.journal.store import SessionRow, finish
 from rondel.journal.working_memory import group_of
 from rondel.sessions.controls import AnyControl
-from rondel.sessions.drive import fold
+from rondel.sessions.delivery import Delivered, Delivery
 from rondel.sessions.engine import Engine
 from rondel.sessions.fork import Fork
 from rondel.sessions.graph import Graph
@@ -24,23 +23,36 @@ from rondel.sessions.stores import Database
 UNDER_WAY = ("pending", "running")
 
 
+class Sending(Delivery):
+    """Has a control carried out by whichever worker takes the session."""
+
+    async def deliver(self, control: AnyControl, *, run: bool) -> Delivered:
+        """Returns when it is in the journal, or there was nothing to do; raises its refusal."""
+        return await self._send(control, run)
+
+    async def _takes_over(self, control: AnyControl, letter: int, run: bool) -> bool:  # noqa: ARG002
+        return False
+
+
 class SubmittedSession(Session):
     """A session that some worker drives; every control goes to it by letter."""
 
     __slots__ = ()
 
-    async def control(self, control: AnyControl) -> None:
-        """Leave it for the worker, unless the session is in no state for it."""
-        self._check_alive()
-        core, _ = await asyncio.to_thread(fold, self._engine.store, self.id, self.plan)
-        control.tick(self.id, core, time.time())
-        await self._engine.post(self.id, control)
+    async def control(
+        self, control: AnyControl, *, run: bool = True, patience: float | None = None
+    ) -> Delivered:
+        """Leave it for a worker, and wait for its reply; what is not to run is recorded here."""
+        if not run:
+            return await super().control(control, run=False, patience=patience)
+        self.check_alive()
+        return await Sending(self._engine, self, patience).deliver(control, run=True)
 
     async def settled(self) -> Result:
         """Wait until the session is over or needs somebody outside to go on."""
         self._engine.watch()
         while self.status in UNDER_WAY:
-            self._check_alive()
+            self.check_alive()
             await self._audience.next_turn()
         return self.snapshot()
 

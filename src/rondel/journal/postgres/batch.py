@@ -37,8 +37,9 @@ WITH given AS (
     FROM given JOIN moved ON moved.session = given.session
     WHERE s.key = given.session AND given.status IS NOT NULL
 ), letters AS (
-    DELETE FROM rondel.letter l USING moved
-    WHERE l.number = ANY(%(letters)s::bigint[]) AND l.session = moved.session
+    UPDATE rondel.letter l SET tick = r.tick, replied_at = rondel.now()
+    FROM unnest(%(letters)s::bigint[], %(replies)s::bigint[]) AS r (number, tick), moved
+    WHERE l.number = r.number AND l.session = moved.session AND l.replied_at IS NULL
 )
 SELECT session FROM moved
 """
@@ -149,6 +150,7 @@ def _given(moves: dict[int, Move]) -> dict[str, list[Any]]:
         "numbers": [number for _, number, _ in ticks],
         "records": [record for _, _, record in ticks],
         "letters": [letter for move in every for letter in move.letters],
+        "replies": [tick for move in every for tick in move.letters.values()],
     }
 
 

@@ -93,18 +93,19 @@ class Move:
         self.head = head
         self.changes: list[Change] = []
         self.records: list[bytes] = []
-        self.letters: list[int] = []
+        self.letters: dict[int, int] = {}
+        """The letters that are answered, with the tick that each led to."""
         self.status: str | None = None
         self.reason = ""
 
     def add(self, change: Change) -> None:
         """And this."""
         self.changes.append(change)
+        if change.letter is not None:
+            self.letters[change.letter] = self.length
         self.records += change.records
         if change.status is not None:
             self.status, self.reason = change.status, change.reason
-        if change.letter is not None:
-            self.letters.append(change.letter)
 
     @property
     def length(self) -> int:

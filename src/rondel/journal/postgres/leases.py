@@ -9,7 +9,7 @@ from __future__ import annotations
 from rondel.errors import UnknownSession
 from rondel.journal.postgres.database import Connection
 from rondel.journal.postgres.words import stored, told
-from rondel.journal.store import Lease, Letter
+from rondel.journal.store import REPLIES_KEPT, Lease, Letter, Reply
 
 _KEY = "(SELECT key FROM rondel.session WHERE id = %(id)s)"
 
@@ -48,17 +48,29 @@ ORDER BY s.status DESC, s.created_at LIMIT %s
 """  # noqa: S608
 
 _POST = """
+WITH old AS (DELETE FROM rondel.letter WHERE replied_at < rondel.now() - %(kept)s)
 INSERT INTO rondel.letter (session, control, posted_at)
 SELECT key, %(control)s, rondel.now() FROM rondel.session WHERE id = %(id)s RETURNING number
 """
 
 _LETTERS = """
-SELECT number, control, posted_at FROM rondel.letter WHERE session = %s ORDER BY number
+SELECT number, control, posted_at FROM rondel.letter
+WHERE session = %s AND replied_at IS NULL ORDER BY number
+"""
+
+_REPLY = f"""
+UPDATE rondel.letter SET refusal = %(refusal)s, replied_at = rondel.now()
+WHERE session = {_KEY} AND number = %(letter)s AND replied_at IS NULL
+"""  # noqa: S608
+
+_REPLY_TO = """
+SELECT tick, refusal FROM rondel.letter WHERE number = %s AND replied_at IS NOT NULL
 """
 
 _PENDING = """
 SELECT id FROM rondel.session
-WHERE key IN (SELECT session FROM rondel.letter) AND (%(ids)s::text[] IS NULL OR id = ANY(%(ids)s))
+WHERE key IN (SELECT session FROM rondel.letter WHERE replied_at IS NULL)
+AND (%(ids)s::text[] IS NULL OR id = ANY(%(ids)s))
 """
 
 _ERASE_GRAPH = """
@@ -113,7 +125,8 @@ def place(db: Connection, id: str) -> tuple[int, int] | None:
 
 def post(db: Connection, id: str, control: bytes) -> int | None:
     """Leave a control; the number of the letter, or None if there is no such session."""
-    row = db.execute(_POST, {"id": stored(id), "control": control}).fetchone()
+    values = {"id": stored(id), "control": control, "kept": REPLIES_KEPT}
+    row = db.execute(_POST, values).fetchone()
     return None if row is None else int(row[0])
 
 
@@ -122,10 +135,15 @@ def letters(db: Connection, key: int) -> list[Letter]:
     return [Letter(*row) for row in db.execute(_LETTERS, (key,))]
 
 
-def discard(db: Connection, id: str, letter: int) -> None:
-    """Remove a letter."""
-    statement = f"DELETE FROM rondel.letter WHERE session = {_KEY} AND number = %(letter)s"  # noqa: S608
-    db.execute(statement, {"id": stored(id), "letter": letter})
+def reply(db: Connection, id: str, letter: int, refusal: str) -> None:
+    """Answer a letter that leads to no tick."""
+    db.execute(_REPLY, {"id": stored(id), "letter": letter, "refusal": stored(refusal)})
+
+
+def reply_to(db: Connection, letter: int) -> Reply | None:
+    """What became of a letter."""
+    row = db.execute(_REPLY_TO, (letter,)).fetchone()
+    return None if row is None else Reply(row[0], told(row[1]))
 
 
 def pending(db: Connection, ids: list[str] | None) -> set[str]:

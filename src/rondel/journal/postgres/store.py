@@ -35,6 +35,7 @@ from rondel.journal.store import (
     MemoryEntry,
     Page,
     Promotion,
+    Reply,
     SessionRow,
 )
 
@@ -226,9 +227,14 @@ class PostgresStore:
         """The letters not yet answered, oldest first."""
         return self._connections.call(lambda db: leases.letters(db, _key(db, id)))
 
-    def discard(self, id: str, letter: int) -> None:
-        """Remove a letter that changes nothing."""
-        self._connections.call(lambda db: leases.discard(db, id, letter))
+    def reply(self, id: str, letter: int, refusal: str = "") -> None:
+        """Answer a letter that leads to no tick."""
+        self._connections.call(lambda db: leases.reply(db, id, letter, refusal))
+        self._pulse.touch()
+
+    def reply_to(self, letter: int) -> Reply | None:
+        """What became of a letter, for an hour after it was answered; None before."""
+        return self._connections.call(lambda db: leases.reply_to(db, letter))
 
     def pending(self, ids: Iterable[str] | None = None) -> set[str]:
         """Which sessions, or which of these, have letters."""

@@ -53,13 +53,19 @@ CREATE TABLE rondel.tick (
     PRIMARY KEY (session, n)
 );
 
+-- Read once `replied_at` says when: it led to the tick, or was refused, or there was nothing to do.
 CREATE TABLE rondel.letter (
     number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     session bigint NOT NULL,
     control bytea NOT NULL,
-    posted_at double precision NOT NULL
+    posted_at double precision NOT NULL,
+    tick bigint,
+    refusal text COLLATE "C" NOT NULL DEFAULT '',
+    replied_at double precision
 );
-CREATE INDEX letter_by_session ON rondel.letter (session, number);
+CREATE INDEX letter_unread ON rondel.letter (session, number) WHERE replied_at IS NULL;
+CREATE INDEX letter_of_session ON rondel.letter (session);
+CREATE INDEX letter_read ON rondel.letter (replied_at) WHERE replied_at IS NOT NULL;
 
 -- Packed with zlib.
 CREATE TABLE rondel.snapshot (
