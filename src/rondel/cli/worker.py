@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from rondel.cli.options import AllowPython, Db, Debug
+from rondel.cli.options import AllowCommands, AllowPython, Db, Debug
 from rondel.dispatch.dispatcher import CONCURRENCY, QUEUE
 from rondel.dispatch.dispatchers import NAMES, PROCRASTINATE, dispatcher
 from rondel.dispatch.worker import GRACE, Worker
@@ -31,34 +31,35 @@ def worker(
     ] = None,
     grace: Annotated[
         float,
-        typer.Option(
-            metavar="SECONDS", min=0, help="How long sessions go on after a signal to stop."
-        ),
+        typer.Option(metavar="SECONDS", min=0, help="How long steps have to end after a signal."),
     ] = GRACE,
     allow_python: AllowPython = False,
+    allow_commands: AllowCommands = False,
     debug: Debug = False,  # noqa: ARG001
 ) -> int:
     """Drive sessions until SIGTERM or Ctrl-C; others go on with what is under way then."""
     url = db or default_database()
     if not is_address(url):
         raise CallError("a worker needs sessions in PostgreSQL; name them: --db postgresql://...")
-    asyncio.run(_work(url, by, queue or [QUEUE], concurrency, grace, allow_python))
+    bringing = dispatcher(by, url)
+
+    async def work() -> None:
+        async with Engine(url, allow_python=allow_python, allow_commands=allow_commands) as engine:
+            await bringing.open()
+            try:
+                working = Worker(engine, bringing, queue or [QUEUE], concurrency, grace)
+                await _until_signalled(working, f"{engine.store}, up to {concurrency} sessions")
+            finally:
+                await bringing.close()
+
+    asyncio.run(work())
     return 0
 
 
-async def _work(
-    url: str, by: str, queues: list[str], concurrency: int, grace: float, allow_python: bool
-) -> None:
-    bringing = dispatcher(by, url)
-    async with Engine(url, allow_python=allow_python) as engine:
-        await bringing.open()
-        try:
-            stop = asyncio.Event()
-            loop = asyncio.get_running_loop()
-            for number in (signal.SIGTERM, signal.SIGINT):
-                loop.add_signal_handler(number, stop.set)
-            name = getattr(engine.store, "name", "")
-            print(f"worker of {name}, up to {concurrency} sessions", file=sys.stderr, flush=True)
-            await Worker(engine, bringing, queues, concurrency, grace).run(stop)
-        finally:
-            await bringing.close()
+async def _until_signalled(working: Worker, what: str) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    print(f"worker of {what}; Ctrl-C ends it", file=sys.stderr, flush=True)
+    await working.run(stop)

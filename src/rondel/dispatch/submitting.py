@@ -69,6 +69,10 @@ class SubmittingEngine(Engine):
         self._dispatcher = dispatcher
         self._queue = queue
 
+    async def recover(self) -> list[Session]:
+        """Workers go on with what is left."""
+        return []
+
     async def post(self, id: str, control: AnyControl) -> int:
         """Leave a control for the session, and see that some worker reads it."""
         number = await super().post(id, control)

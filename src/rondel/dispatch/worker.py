@@ -23,7 +23,7 @@ from rondel.sessions.engine import LEASE, Engine
 from rondel.sessions.session import Session
 
 GRACE = 20.0
-"""Seconds for which a worker that is told to stop lets its sessions go on."""
+"""Seconds that steps under way have to end once a worker is told to stop."""
 
 BUSY = 1.0
 """Seconds after which a session is looked at again that another process drives."""
@@ -66,8 +66,6 @@ class Worker:
         self._concurrency = concurrency
         self._grace = grace
         self._under_way: set[str] = set()
-        self._quiet = asyncio.Event()
-        self._quiet.set()
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until told to stop; then others go on with what is still under way."""
@@ -75,6 +73,7 @@ class Worker:
         leaving = asyncio.ensure_future(self._leave(stop))
         try:
             await self._dispatcher.work(self._attend, stop, self._queues, self._concurrency)
+            await leaving
         finally:
             for task in (looking, leaving):
                 task.cancel()
@@ -82,7 +81,6 @@ class Worker:
 
     async def _attend(self, id: str) -> None:
         self._under_way.add(id)
-        self._quiet.clear()
         try:
             await self._drive(id)
         except SessionBusy:
@@ -93,8 +91,6 @@ class Worker:
             log.warning("session %s is left alone: %s", id, error)
         finally:
             self._under_way.discard(id)
-            if not self._under_way:
-                self._quiet.set()
 
     async def _drive(self, id: str) -> None:
         session = self._engine.get(id)
@@ -132,11 +128,11 @@ class Worker:
         await self._dispatcher.submit(id, queue, after=after)
 
     async def _leave(self, stop: asyncio.Event) -> None:
-        """Once told to stop: let sessions go on for a while, then hand them over."""
+        """Once told to stop: let steps end that are under way, then hand the sessions over."""
         await stop.wait()
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._quiet.wait(), self._grace)
-        for session in list(self._under_way):
+        sessions = list(self._under_way)
+        await self._engine.drain(self._grace)
+        for session in sessions:
             with suppress(RondelError):
                 await self._engine.get(session).close()
                 await self._submit(session)

@@ -59,6 +59,9 @@ class PostgresStore:
         self._writer = Writer(database, self._pulse.touch)
         self._heads: dict[str, Head] = {}
 
+    def __str__(self) -> str:
+        return self.name
+
     # Sessions
 
     def create(self, row: SessionRow, owner: str | None = None, ttl: float = 0.0) -> Durable:
