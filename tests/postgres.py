@@ -16,6 +16,7 @@ import time
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
@@ -45,7 +46,8 @@ TABLES = (
 class PostgresServer:
     """A server in a folder that goes with it; it can be stopped and started again."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: dict[str, str] | None = None) -> None:
+        self._settings = {**SETTINGS, **(settings or {})}
         self._account = None if os.getuid() else pwd.getpwnam("nobody")
         self._folder = Path(tempfile.mkdtemp(prefix="rondel-pg-"))
         self._process: subprocess.Popen[bytes] | None = None
@@ -62,7 +64,7 @@ class PostgresServer:
 
     def start(self) -> None:
         """Start it, and come back when it answers."""
-        settings = [f"-c{name}={value}" for name, value in SETTINGS.items()]
+        settings = [f"-c{name}={value}" for name, value in self._settings.items()]
         command = [self._programs / "postgres", "-D", self._data, "-k", self._folder, *settings]
         self._process = subprocess.Popen(
             [str(part) for part in command],
@@ -110,8 +112,8 @@ class PostgresServer:
         if done.returncode:
             raise RuntimeError(f"{program} failed: {done.stderr}")
 
-    def _as_whom(self) -> dict[str, object]:
-        where = {"cwd": self._folder, "env": {"LC_ALL": "C", "PATH": os.defpath}}
+    def _as_whom(self) -> dict[str, Any]:
+        where: dict[str, Any] = {"cwd": self._folder, "env": {"LC_ALL": "C", "PATH": os.defpath}}
         if self._account is None:
             return where
         return {

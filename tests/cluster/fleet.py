@@ -1,6 +1,6 @@
 """Workers to be killed: each is forked from a process that has everything loaded.
 
-    python -m tests.cluster.fleet URL MARKS LEASE
+    python -m tests.cluster.fleet URL MARKS LEASE CONCURRENCY
 
 Each line on its standard input is the name of a machine: a worker starts there, as far as anybody
 can tell, and its process id is printed. The node type `mark` leaves a line in a file each time it
@@ -59,14 +59,14 @@ def registry(marks: str) -> Registry:
     return made
 
 
-async def work(url: str, marks: str, lease: float) -> None:
+async def work(url: str, marks: str, lease: float, concurrency: int) -> None:
     """A worker, until it is killed or told to stop."""
     dispatcher = ProcrastinateDispatcher(url, lease)
     await dispatcher.open()
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     async with Engine(url, registry=registry(marks)) as driving:
-        await Worker(driving, dispatcher, concurrency=5, grace=0.5).run(stop)
+        await Worker(driving, dispatcher, concurrency=concurrency, grace=0.5).run(stop)
     await dispatcher.close()
 
 
@@ -75,7 +75,7 @@ def move_to(machine: str) -> None:
     socket.gethostname = lambda: machine
 
 
-def main(url: str, marks: str, lease: float) -> None:
+def main(url: str, marks: str, lease: float, concurrency: int) -> None:
     """Start a worker for every name that is read."""
     engine.LEASE = lease
     worker.LOOK = lease / 4
@@ -86,10 +86,10 @@ def main(url: str, marks: str, lease: float) -> None:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             os.close(0)
             move_to(line.strip())
-            asyncio.run(work(url, marks, lease))
+            asyncio.run(work(url, marks, lease, concurrency))
             os._exit(0)
         print(pid, flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], float(sys.argv[3]))
+    main(sys.argv[1], sys.argv[2], float(sys.argv[3]), int(sys.argv[4]))

@@ -56,10 +56,11 @@ graph:
 class Fleet:
     """Workers on machines of different names, as far as anybody can tell."""
 
-    def __init__(self, url: str, marks: Path, lease: float) -> None:
-        command = [sys.executable, "-m", "tests.cluster.fleet", url, str(marks), str(lease)]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-        self._process = subprocess.Popen(command, cwd=ROOT, **pipes)
+    def __init__(self, url: str, marks: Path, lease: float, concurrency: int = 5) -> None:
+        given = [url, str(marks), str(lease), str(concurrency)]
+        command = [sys.executable, "-m", "tests.cluster.fleet", *given]
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True)
         self._started = 0
         self.workers: list[int] = []
 

@@ -19,7 +19,7 @@ from rondel.errors import (
     SessionBusy,
     UnknownSession,
 )
-from rondel.sessions.engine import LEASE, Engine
+from rondel.sessions.engine import Engine
 from rondel.sessions.session import Session
 
 GRACE = 20.0
@@ -31,7 +31,7 @@ BUSY = 1.0
 SOON = 0.01
 """Seconds after a deadline at which it has passed for sure."""
 
-LOOK = LEASE / 5
+LOOK = 1.0
 """Seconds between looks for sessions whose driver is gone."""
 
 log = logging.getLogger("rondel.worker")

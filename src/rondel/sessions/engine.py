@@ -48,8 +48,8 @@ from rondel.sessions.shelf import Shelf
 from rondel.sessions.stores import DEFAULT, Database, Durability, open_store
 from rondel.sessions.stream import Audience
 
-LEASE = 10.0
-"""Seconds after which a session is free again whose process does not renew its lease."""
+LEASE = 8.0
+"""Seconds after which a session is free again whose process is gone; to look for it takes two."""
 
 POLL = 0.2
 """Seconds between looks for what other processes wrote."""

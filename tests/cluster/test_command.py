@@ -1,0 +1,55 @@
+"""`rondel worker` as its users start it."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from pathlib import Path
+
+import pytest
+
+from rondel.cli import main
+from rondel.dispatch.procrastinate import ProcrastinateDispatcher
+from rondel.dispatch.submitting import SubmittingEngine
+from rondel.testing.journal_suite import in_loop
+from tests.e2e.command import ROOT, start
+
+PATIENCE = 60.0
+EXAMPLE = ROOT / "examples" / "01_review_loop" / "graph.yaml"
+
+
+@in_loop
+async def test_a_worker_drives_what_is_submitted_until_it_is_told_to_stop(
+    new_database: str,
+) -> None:
+    dispatcher = ProcrastinateDispatcher(new_database)
+    await dispatcher.open()
+    worker = start("worker", "--db", new_database, "--queue", "fast", "--concurrency", "5")
+    try:
+        async with SubmittingEngine(new_database, dispatcher, queue="fast") as engine:
+            async with asyncio.timeout(PATIENCE):
+                session = await engine.start(EXAMPLE, "a poem")
+                assert (await session.result()).status == "completed"
+    finally:
+        await dispatcher.close()
+        worker.send_signal(signal.SIGTERM)
+        _, told = await asyncio.to_thread(worker.communicate, timeout=PATIENCE)
+    assert worker.returncode == 0
+    assert told.startswith("worker of postgresql://")
+    assert told.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--db", "sessions.db"], "a worker needs sessions in PostgreSQL"),
+        (["--db", "postgresql://x@127.0.0.1:1/x", "--dispatcher", "celery"], "no dispatcher"),
+    ],
+)
+def test_what_a_worker_cannot_do_is_told_in_one_line(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert main(["worker", *arguments]) == 2
+    told = capsys.readouterr().err
+    assert message in told
+    assert told.count("\n") == 1
