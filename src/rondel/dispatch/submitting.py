@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from rondel.dispatch.dispatcher import LABEL, QUEUE, Dispatcher
-from rondel.engine.binding import Binding
+from rondel.engine.shell.binding import Binding
 from rondel.journal.store import SessionRow, finish
 from rondel.journal.working_memory import group_of
 from rondel.sessions.controls import AnyControl

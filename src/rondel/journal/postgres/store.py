@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from time import monotonic
 
-from rondel.engine.said import Said
 from rondel.engine.ticks import AnyTick
 from rondel.errors import UnknownSession, Unstorable
 from rondel.journal.attachments import used_in
@@ -132,14 +131,14 @@ class PostgresStore:
 
     # Ticks
 
-    def writer(self, id: str) -> Callable[[AnyTick | Said], Durable]:
+    def writer(self, id: str) -> Callable[[AnyTick], Durable]:
         """`append` for one session."""
         return lambda tick: self.append(id, tick)
 
     def append(
         self,
         id: str,
-        tick: AnyTick | Said,
+        tick: AnyTick,
         status: str | None = None,
         reason: str = "",
         letter: int | None = None,
