@@ -141,12 +141,16 @@ class Pulse:
             db.execute("DELETE FROM rondel.driver WHERE owner = %s", (stored(owner),))
 
     def _hear(self, db: Connection) -> None:
+        self._take(db)  # what came while something else was asked
         wait = _LONG
         if self._drivers:
             wait = min(wait, max(self._next_beat - time.monotonic(), 0.0))
         if self._is_due:
             wait = min(wait, max(self._told + PAUSE - time.monotonic(), 0.0))
         self._rest(wait, db.fileno())
+        self._take(db)
+
+    def _take(self, db: Connection) -> None:
         for heard in db.notifies(timeout=0):
             if heard.payload != self._name:
                 self._changes += 1
