@@ -1,0 +1,76 @@
+/** Who is looking: where the server asks for a token, it is asked for here, once. */
+
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { createContext, useContext, useState, type FormEvent, type ReactNode } from "react";
+import { call, post, Refused } from "../api/client";
+import { Failure } from "../parts/Failure";
+import { useSpeech } from "./i18n";
+
+export interface Visitor {
+  name: string;
+  role: "viewer" | "operator" | "admin";
+}
+
+const ANYBODY: Visitor = { name: "", role: "admin" };
+const VisitorContext = createContext<Visitor>(ANYBODY);
+
+export function useVisitor(): Visitor {
+  return useContext(VisitorContext);
+}
+
+/** Whether the visitor may do anything to sessions. */
+export function useMayAct(): boolean {
+  return useVisitor().role !== "viewer";
+}
+
+/** Whether the visitor may change stored graphs. */
+export function useMayEdit(): boolean {
+  return useVisitor().role === "admin";
+}
+
+export function Entrance({ children }: { children: ReactNode }) {
+  const { data, error } = useQuery({
+    queryKey: ["visitor"],
+    queryFn: () => call<Visitor>("/me"),
+    staleTime: Infinity,
+    retry: (count, cause) => !(cause instanceof Refused) && count < 20,
+    retryDelay: 500,
+  });
+  if (error instanceof Refused && error.problem.status === 401) return <Door />;
+  if (!data && !(error instanceof Refused)) return null;
+  return <VisitorContext.Provider value={data ?? ANYBODY}>{children}</VisitorContext.Provider>;
+}
+
+function Door() {
+  const { t } = useSpeech();
+  const queries = useQueryClient();
+  const [token, setToken] = useState("");
+  const [error, setError] = useState<unknown>(null);
+  const enter = async (event: FormEvent): Promise<void> => {
+    event.preventDefault();
+    try {
+      await post("/login", { token: token.trim() });
+      await queries.invalidateQueries();
+    } catch (cause) {
+      setError(cause);
+    }
+  };
+  return (
+    <main className="page">
+      <form className="empty" onSubmit={(event) => void enter(event)}>
+        <h2>{t("door.title")}</h2>
+        <p>{t("door.about")}</p>
+        <label>
+          <h3>{t("door.token")}</h3>
+          <input className="field" type="password" autoComplete="current-password" value={token} onChange={(event) => setToken(event.target.value)} autoFocus />
+        </label>
+        <Failure error={error} />
+        <div>
+          <button type="submit" className="button primary" disabled={!token.trim()}>
+            {t("door.enter")}
+          </button>
+        </div>
+      </form>
+    </main>
+  );
+}

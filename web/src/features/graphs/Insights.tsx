@@ -1,0 +1,3 @@
+export default function Insights({ graph }: { graph: string }) {
+  return <main className="page">{graph}</main>;
+}

@@ -1,0 +1,102 @@
+/** Where a session stands, in words, and what it wants of the reader. */
+
+import { useState } from "react";
+import { useSpeech } from "../../app/i18n";
+import { useControl } from "../../app/queries";
+import { Link } from "../../app/router";
+import type { Entry } from "../../model/fold";
+import { loopEnd, sessionWords } from "../../model/words";
+import { Failure } from "../../parts/Failure";
+import { Breaker } from "./Breaker";
+import { loopFace, useScene } from "./context";
+
+interface Props {
+  entry: Entry | null;
+  onFork: (address: string) => void;
+}
+
+const TONE: Record<string, string> = {
+  completed: "good",
+  bounded: "wait",
+  failed: "bad",
+  waiting: "wait",
+  paused: "wait",
+  suspended_locked: "lock",
+};
+
+export function Standing({ entry, onFork }: Props) {
+  const { fold, id, mayAct } = useScene();
+  const { t } = useSpeech();
+  const words = useEnding(entry);
+  const [unlocking, setUnlocking] = useState(false);
+  if (fold.status === "running" || fold.status === "pending") return <RunningLine />;
+  return (
+    <div className={`note standing ${TONE[fold.status] ?? ""}`} role="status">
+      <p>{words}</p>
+      {mayAct && fold.status === "paused" && fold.reason === "round_end" && <RoundEnd entry={entry} onFork={onFork} />}
+      {fold.status === "waiting" && (
+        <Link className="button" href={`/inbox/${id}`}>
+          {t("action.answer")}
+        </Link>
+      )}
+      {mayAct && fold.lock && (
+        <button type="button" className="button" onClick={() => setUnlocking(true)}>
+          {t("breaker.look")}
+        </button>
+      )}
+      {unlocking && fold.lock && <Breaker lock={fold.lock} onClose={() => setUnlocking(false)} />}
+    </div>
+  );
+}
+
+function RunningLine() {
+  const { fold } = useScene();
+  const { t } = useSpeech();
+  const where = fold.running ? t("session.now_at", { address: fold.running }) : t("session.starting");
+  return (
+    <div className="note standing">
+      <p className="clip">{where}</p>
+    </div>
+  );
+}
+
+function useEnding(entry: Entry | null): string {
+  const scene = useScene();
+  const { fold } = scene;
+  const { t, locale } = useSpeech();
+  const state = fold.lock
+    ? t("breaker.sentence", { why: t(`breaker.${fold.lock.reason}`, { defaultValue: fold.lock.reason }), message: fold.lock.message })
+    : sessionWords(fold, t);
+  if (!fold.over || !entry?.end || fold.status === "failed") return state;
+  const { target, contract } = loopFace(scene, entry.head);
+  return loopEnd(fold, entry, target, contract, t, locale) || state;
+}
+
+/** A debug stop: the round is over, and the next one waits for a word. */
+function RoundEnd({ entry, onFork }: Props) {
+  const { id } = useScene();
+  const { t } = useSpeech();
+  const control = useControl(id);
+  const last = entry?.rounds.at(-1);
+  return (
+    <div className="dialog-foot">
+      <button type="button" className="button primary" disabled={control.isPending} onClick={() => control.mutate({ verb: "resume" })}>
+        {t("debug.one_more")}
+      </button>
+      <button
+        type="button"
+        className="button"
+        disabled={control.isPending}
+        onClick={() => control.mutate({ verb: "resume", body: { free: true } })}
+      >
+        {t("debug.go_on")}
+      </button>
+      {last && (
+        <button type="button" className="button" onClick={() => onFork(last.address)}>
+          {t("debug.edit")}
+        </button>
+      )}
+      <Failure error={control.error} />
+    </div>
+  );
+}

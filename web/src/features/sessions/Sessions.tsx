@@ -1,0 +1,188 @@
+/** All sessions, newest first, with filters in the address; without any, a way to start one. */
+
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useEffect, useMemo, useState } from "react";
+import { useSpeech } from "../../app/i18n";
+import { useKeys } from "../../app/keyboard";
+import { fetchSessions, startSession, useGraphs, useTemplates } from "../../app/queries";
+import { Link, navigate, useParameter } from "../../app/router";
+import { useMayAct } from "../../app/Entrance";
+import type { SessionRow } from "../../api/types";
+import { Failure } from "../../parts/Failure";
+import { Moment } from "../../parts/Moment";
+import { State } from "../../parts/State";
+import { taskOf } from "../session/Header";
+
+const STATUSES = [
+  "running",
+  "waiting",
+  "paused",
+  "suspended_locked",
+  "completed",
+  "bounded",
+  "failed",
+  "cancelled",
+] as const;
+
+export function Sessions() {
+  const { t } = useSpeech();
+  const [status, setStatus] = useParameter("status");
+  const [graph, setGraph] = useParameter("graph");
+  const [text, setText] = useParameter("q");
+  const graphs = useGraphs().data ?? [];
+  const filter = { status: status ?? "", graph: graph ?? "", text: text ?? "" };
+  const query = useInfiniteQuery({
+    queryKey: ["sessions", filter],
+    queryFn: ({ pageParam }) => fetchSessions(filter, pageParam),
+    initialPageParam: null as string | null,
+    getNextPageParam: (last) => last.next,
+    placeholderData: (before) => before,
+    refetchInterval: 20_000,
+  });
+  const rows = (query.data?.pages ?? []).flatMap((page) => page.sessions);
+  useEffect(() => {
+    document.title = `${t("nav.sessions")} · Rondel`;
+  }, [t]);
+  const filtered = Boolean(status || graph || text);
+  if (query.data && rows.length === 0 && !filtered) return <FirstSession />;
+  return (
+    <main className="page">
+      <div className="page-head">
+        <h1>{t("nav.sessions")}</h1>
+        <Link className="button" href="/graphs">
+          {t("sessions.start")}
+        </Link>
+      </div>
+      <div className="filters">
+        <input
+          className="field"
+          type="search"
+          data-search
+          placeholder={t("sessions.search")}
+          aria-label={t("sessions.search")}
+          value={text ?? ""}
+          onChange={(event) => setText(event.target.value)}
+        />
+        <select className="field" aria-label={t("sessions.status")} value={status ?? ""} onChange={(event) => setStatus(event.target.value)}>
+          <option value="">{t("sessions.any_status")}</option>
+          {STATUSES.map((name) => (
+            <option key={name} value={name}>
+              {t(`status.${name}`)}
+            </option>
+          ))}
+        </select>
+        <select className="field" aria-label={t("sessions.graph")} value={graph ?? ""} onChange={(event) => setGraph(event.target.value)}>
+          <option value="">{t("sessions.any_graph")}</option>
+          {[...new Set([...graphs.map((one) => one.id), ...(graph ? [graph] : [])])].map((name) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+      </div>
+      <Failure error={query.error} />
+      <SessionTable rows={rows} />
+      {query.data && rows.length === 0 && <p className="quiet">{t("sessions.none_fits")}</p>}
+      {query.hasNextPage && (
+        <p>
+          <button type="button" className="button" onClick={() => void query.fetchNextPage()} disabled={query.isFetching}>
+            {t("action.more")}
+          </button>
+        </p>
+      )}
+    </main>
+  );
+}
+
+function SessionTable({ rows }: { rows: SessionRow[] }) {
+  const { t } = useSpeech();
+  const [current, setCurrent] = useState(-1);
+  useKeys(
+    useMemo(
+      () => ({
+        j: () => setCurrent((at) => Math.min(at + 1, rows.length - 1)),
+        k: () => setCurrent((at) => Math.max(at - 1, 0)),
+        Enter: () => {
+          const row = rows[current];
+          if (row) navigate(`/sessions/${row.id}`);
+        },
+      }),
+      [rows, current],
+    ),
+  );
+  if (rows.length === 0) return null;
+  return (
+    <table className="table sessions">
+      <thead>
+        <tr>
+          <th>{t("sessions.status")}</th>
+          <th>{t("sessions.graph")}</th>
+          <th>{t("sessions.inputs")}</th>
+          <th className="num">{t("sessions.changed")}</th>
+          <th className="num">{t("sessions.id")}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row, index) => (
+          <tr key={row.id} className={index === current ? "current" : ""} aria-selected={index === current}>
+            <td>
+              <State status={row.status} />
+            </td>
+            <td>
+              <Link href={`/sessions/${row.id}`}>{row.graph_id}</Link>
+            </td>
+            <td className="quiet task">
+              <span className="clip">{taskOf(row.inputs) || "–"}</span>
+            </td>
+            <td className="num quiet">
+              <Moment at={row.updated_at} />
+            </td>
+            <td className="num">
+              <Link href={`/sessions/${row.id}`} className="mono">
+                {row.id.slice(0, 8)}
+              </Link>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** The page without sessions: what one is, and one click to have one. */
+function FirstSession() {
+  const { t } = useSpeech();
+  const mayAct = useMayAct();
+  const templates = useTemplates().data ?? [];
+  const [error, setError] = useState<unknown>(null);
+  const example = templates[0];
+  const start = async (): Promise<void> => {
+    if (!example) return;
+    try {
+      const { id } = await startSession({ graph: example.text, inputs: t("first.task"), provider: "simulated" });
+      navigate(`/sessions/${id}`);
+    } catch (cause) {
+      setError(cause);
+    }
+  };
+  return (
+    <main className="page">
+      <div className="empty">
+        <h1 className="hidden-text">{t("nav.sessions")}</h1>
+        <h2>{t("first.title")}</h2>
+        <p>{t("first.about")}</p>
+        <p>{t("first.sheet")}</p>
+        <Failure error={error} />
+        <div className="answers">
+          {mayAct && (
+            <button type="button" className="button primary" onClick={() => void start()} disabled={!example}>
+              {t("first.start")}
+            </button>
+          )}
+          <Link className="button" href="/graphs">
+            {t("first.graphs")}
+          </Link>
+        </div>
+        <p className="quiet small">{t("first.cost")}</p>
+      </div>
+    </main>
+  );
+}
