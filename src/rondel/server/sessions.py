@@ -112,7 +112,9 @@ async def list_steps(
     site: SiteDep,
     caller: Viewer,
     node: Annotated[str | None, Query(description="Only those of this node.")] = None,
-    address: Annotated[str | None, Query(description="Only that at this address.")] = None,
+    address: Annotated[
+        str | None, Query(description="Only that at this address, and those below it.")
+    ] = None,
     offset: Annotated[int, Query(ge=0)] = 0,
     limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
 ) -> Response:
@@ -122,7 +124,8 @@ async def list_steps(
     if node is not None:
         steps = [step for step in steps if step.node_id == node]
     if address is not None:
-        steps = [step for step in steps if step.address == address]
+        below = f"{address}/"
+        steps = [s for s in steps if s.address == address or s.address.startswith(below)]
     return reply({"steps": steps[offset : offset + limit], "total": len(steps)})
 
 

@@ -50,7 +50,7 @@ export interface FlowProps {
 type StepNode = Node<{ id: string; type: string; status: string; note: string; start: boolean }, "step">;
 type RegionNode = Node<{ head: string; chip: string; depth: number; onOpen: (head: string) => void }, "region">;
 type FlowNode = StepNode | RegionNode;
-type FlowEdge = Edge<{ words: string; back: boolean; data: boolean; drop: number }, "wire">;
+type FlowEdge = Edge<{ words: string; back: boolean; data: boolean; drop: number; beside: number }, "wire">;
 
 const nodeTypes = { step: memo(StepView), region: memo(RegionView) };
 const edgeTypes = { wire: memo(WireView) };
@@ -99,13 +99,12 @@ export function GraphFlow(props: FlowProps) {
       onlyRenderVisibleElements={nodes.length > 150}
       minZoom={0.1}
       maxZoom={1.6}
-      proOptions={{ hideAttribution: true }}
       aria-label={t("editor.canvas")}
       fitView
       fitViewOptions={{ padding: 0.12, maxZoom: 1 }}
     >
       <Background variant={BackgroundVariant.Dots} gap={22} size={1} color="var(--line)" />
-      <Controls showInteractive={false} position="bottom-right" />
+      <Controls showInteractive={false} position="bottom-left" />
     </ReactFlow>
   );
 }
@@ -154,10 +153,14 @@ function nodesFor(props: FlowProps, places: Map<string, Point>): FlowNode[] {
 function edgesFor(body: GraphBody, structure: Structure, places: Map<string, Point>, selection: Selection | null): FlowEdge[] {
   const known = new Set(places.keys());
   let backs = 0;
+  const pairs = new Map<string, number>();
   return edgesOf(body).flatMap((edge, index): FlowEdge[] => {
     if (!known.has(edge.from) || !known.has(edge.to)) return [];
     const back = isBackEdge(edge, structure) || edge.from === edge.to;
     const words = [edge.label, conditionWords(edge.condition)].filter(Boolean).join(" · ");
+    const pair = `${edge.from}\n${edge.to}`;
+    const beside = pairs.get(pair) ?? 0;
+    pairs.set(pair, beside + 1);
     const low = back ? lowest(edge.from, edge.to, structure, places) : 0;
     return [
       {
@@ -167,7 +170,7 @@ function edgesFor(body: GraphBody, structure: Structure, places: Map<string, Poi
         target: edge.to,
         sourceHandle: back ? "below-out" : "out",
         targetHandle: back ? "below-in" : "in",
-        data: { words, back, data: edge.trigger === false, drop: back ? low + 18 + (backs++ % 3) * 13 : 0 },
+        data: { words, back, data: edge.trigger === false, drop: back ? low + 18 + (backs++ % 3) * 13 : 0, beside },
         selected: selection?.kind === "edge" && selection.index === index,
         markerEnd: { type: MarkerType.ArrowClosed, width: 16, height: 16 },
         ariaLabel: `${edge.from} → ${edge.to}${words ? `: ${words}` : ""}`,
@@ -228,7 +231,7 @@ function WireView(props: EdgeProps<FlowEdge>) {
       <BaseEdge path={path} markerEnd={markerEnd} className={kind} interactionWidth={18} />
       {data?.words && (
         <EdgeLabelRenderer>
-          <div className={`wire-words${selected ? " chosen" : ""}`} style={{ transform: `translate(-50%, -50%) translate(${x}px, ${y}px)` }}>
+          <div className={`wire-words${selected ? " chosen" : ""}`} style={{ transform: `translate(-50%, -50%) translate(${x}px, ${y + (data.back ? 0 : data.beside * 17)}px)` }}>
             {data.words}
           </div>
         </EdgeLabelRenderer>
@@ -241,6 +244,8 @@ function WireView(props: EdgeProps<FlowEdge>) {
 function backPath(sx: number, sy: number, tx: number, ty: number, low: number): [string, number, number] {
   const from = sx + 16;
   const to = tx - 16;
+  sy -= 5;
+  ty -= 2;
   const radius = 10;
   const turn = from >= to ? -1 : 1;
   const path =

@@ -20,10 +20,14 @@ export function isBackEdge(edge: EdgeDoc, structure: Structure): boolean {
 }
 
 export function layoutOf(body: GraphBody, structure: Structure): Map<string, Point> {
-  const graph = new dagre.graphlib.Graph({ compound: false, multigraph: true });
+  const graph = new dagre.graphlib.Graph({ compound: true, multigraph: true });
   graph.setGraph({ rankdir: "LR", nodesep: 46, ranksep: 84, marginx: 20, marginy: 40 });
   graph.setDefaultEdgeLabel(() => ({}));
   for (const node of nodesOf(body)) graph.setNode(node.id, { width: NODE_WIDTH, height: NODE_HEIGHT });
+  for (const loop of structure.loops) graph.setNode(ground(loop.head), {});
+  for (const loop of structure.loops) {
+    for (const item of loop.items) graph.setParent(item.kind === "node" ? item.id : ground(item.head), ground(loop.head));
+  }
   edgesOf(body).forEach((edge, index) => {
     if (!graph.hasNode(edge.from) || !graph.hasNode(edge.to) || edge.from === edge.to) return;
     if (isBackEdge(edge, structure)) return;
@@ -31,11 +35,16 @@ export function layoutOf(body: GraphBody, structure: Structure): Map<string, Poi
   });
   dagre.layout(graph);
   const places = new Map<string, Point>();
-  for (const id of graph.nodes()) {
+  for (const { id } of nodesOf(body)) {
     const node = graph.node(id) as unknown as { x: number; y: number };
     places.set(id, { x: node.x - NODE_WIDTH / 2, y: node.y - NODE_HEIGHT / 2 });
   }
   return places;
+}
+
+/** The name under which a loop's own ground is laid out. */
+function ground(head: string): string {
+  return `loop:${head}`;
 }
 
 export interface Region {

@@ -42,7 +42,7 @@ export function Breaker({ lock, onClose }: { lock: Lock; onClose: () => void }) 
   return (
     <Dialog title={t("breaker.title")} onClose={onClose}>
       <p>
-        <strong>{t(`breaker.${lock.reason}`, { defaultValue: lock.reason })}.</strong> {lock.message}.
+        {t("breaker.sentence", { why: t(`breaker.${lock.reason}`, { defaultValue: lock.reason }), message: lock.message })}
       </p>
       <dl className="pairs">
         {figures.map(([name, value]) => (

@@ -59,7 +59,7 @@ export function Slider({ fold, at, onMove }: Props) {
       >
         ›
       </button>
-      <span className="num" style={{ minWidth: "11em" }}>
+      <span className="slider-now">
         {at === null ? t("slider.now") : t("slider.at", { seq: now, last: fold.lastSeq })}
       </span>
     </div>
