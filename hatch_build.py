@@ -1,4 +1,4 @@
-"""The wheel's hook: the compiled engine in it where there is a compiler, plain Python where not."""
+"""The wheel's hook: the compiled engine in it where there is a compiler, and the built pages."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ class CustomBuildHook(BuildHookInterface):
         """Add the compiled modules to the wheel; an editable install is compiled by make."""
         if version == "editable":
             return
+        self._build_pages()
         wish = os.environ.get("RONDEL_COMPILE")
         if wish == "0":
             self._stay_plain("RONDEL_COMPILE is 0")
@@ -36,6 +37,18 @@ class CustomBuildHook(BuildHookInterface):
             raise RuntimeError(f"RONDEL_COMPILE is 1, and:\n{done.stdout}{done.stderr}")
         else:
             self._stay_plain((done.stderr.rstrip().splitlines() or ["it failed"])[-1])
+
+    def _build_pages(self) -> None:
+        """The pages are part of the wheel: built already, or now."""
+        root = Path(self.root)
+        index = root / "src" / "rondel" / "server" / "pages" / "index.html"
+        if not index.exists() and (root / "web" / "package-lock.json").exists():
+            command = [sys.executable, str(root / "build_pages.py")]
+            subprocess.run(command, check=False)
+        if not index.exists():
+            self.app.display_warning(
+                "Without web pages: they need Node; run `make web`, then build the wheel again."
+            )
 
     def _include(self, folder: Path, build_data: dict[str, Any]) -> None:
         build_data["pure_python"] = False

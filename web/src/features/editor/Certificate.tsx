@@ -64,7 +64,7 @@ function Bounds({ check, text }: { check: CheckResult; text: string }) {
   return (
     <>
       <span title={check.unbounded.join("\n")}>
-        {t("certificate.at_most")} <b>{words.join(", ")}</b>
+        {t("certificate.at_most")} <b>{words.join(t("certificate.comma"))}</b>
         {worst.tokens === null && <span className="quiet"> · {t("certificate.unbounded")}</span>}
       </span>
       <Expected text={text} />

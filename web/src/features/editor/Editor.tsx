@@ -409,7 +409,7 @@ function useChips(draft: GraphDraft): Map<string, string> {
       const target = contract.exit_on_score ?? checked?.target ?? null;
       const usd = contract.budget?.usd;
       const parts = [
-        `≤ ${contract.max_rounds ?? checked?.max_rounds ?? "…"}`,
+        `≤ ${fewest(contract.max_rounds, checked?.max_rounds) ?? "…"}`,
         target !== null && target !== undefined ? `≥ ${score(target, locale)}` : "",
         usd !== undefined ? money(usd, locale) : "",
       ];
@@ -417,6 +417,10 @@ function useChips(draft: GraphDraft): Map<string, string> {
     }
     return words;
   }, [draft.structure, draft.check, draft.body, locale]);
+}
+
+function fewest(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 }
 
 function nodeTypes(schema: Schema): string[] {

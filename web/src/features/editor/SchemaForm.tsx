@@ -70,7 +70,10 @@ export function SchemaForm({ schema, root, value, onChange, skip = [] }: FormPro
   const fields = Object.entries(whole.properties ?? {}).filter(([key]) => !skip.includes(key));
   const required = new Set(whole.required ?? []);
   const isUsed = (key: string): boolean => required.has(key) || value[key] !== undefined;
-  const first = fields.filter(([key], index) => isUsed(key) || index < 4);
+  const words = fields.filter(([key]) => LONG.has(key) && !isUsed(key));
+  const others = fields.filter(([key]) => !LONG.has(key) && !isUsed(key));
+  const used = fields.filter(([key]) => isUsed(key));
+  const first = [...used, ...[...words, ...others].slice(0, Math.max(0, 4 - used.length))];
   const rest = fields.filter((field) => !first.includes(field));
   const view = ([key, field]: [string, Schema]) => (
     <Field

@@ -28,7 +28,7 @@ export function LoopSheet({ path, head, entry }: Props) {
   const rows = loopRows(fold, structure, path, head);
   const count = entry?.rounds.length ?? 0;
   const narrow = window.innerWidth <= 900;
-  const width = narrow ? 82 : 90;
+  const width = 90;
   const first = narrow ? 108 : 168;
   const columns = useVirtualizer({
     horizontal: true,
