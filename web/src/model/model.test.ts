@@ -1,0 +1,205 @@
+import { readFileSync } from "node:fs";
+import { parse } from "yaml";
+import { describe, expect, it } from "vitest";
+import { inRound, placeOf, roundBefore, roundOf, roundsAround } from "./address";
+import { difference, tally } from "./difference";
+import { textOf, type RondelEvent } from "./events";
+import { SessionFold } from "./fold";
+import { duration, money, relative } from "./format";
+import { bodyOf } from "./graph";
+import { cellEntry, cellStep, groupRounds, loopRows, marksOf, sectionsOf } from "./sheet";
+import { structureFrom, structureOf } from "./structure";
+import { loopEnd } from "./words";
+
+function eventsOf(name: string): RondelEvent[] {
+  const text = readFileSync(`${import.meta.dirname}/fixtures/${name}.jsonl`, "utf8");
+  return text.trim().split("\n").map((line) => JSON.parse(line) as RondelEvent);
+}
+
+function foldOf(name: string): SessionFold {
+  return new SessionFold().takeAll(eventsOf(name));
+}
+
+function exampleOf(folder: string) {
+  return bodyOf(parse(readFileSync(`${import.meta.dirname}/../../../examples/${folder}/graph.yaml`, "utf8")))!;
+}
+
+/** Words as keys, so that a test reads what was chosen and not how it is said. */
+const t = (key: string, values: Record<string, unknown> = {}): string => `${key}(${JSON.stringify(values)})`;
+
+describe("addresses", () => {
+  it("tells the scope, the node and the visit", () => {
+    expect(placeOf("Writer[2]/Checker[1]/Lint")).toEqual({ scope: "Writer[2]/Checker[1]", row: "Lint", visit: 1 });
+    expect(placeOf("Writer[3]/Writer#2")).toEqual({ scope: "Writer[3]", row: "Writer", visit: 2 });
+    expect(placeOf("Final Output")).toEqual({ scope: "", row: "Final Output", visit: 1 });
+  });
+  it("finds the same step in another round", () => {
+    expect(roundBefore("A[3]/B[2]/C")).toBe("A[3]/B[1]/C");
+    expect(roundBefore("A[3]/B[1]/C")).toBeNull();
+    expect(inRound("A[3]/C", 7)).toBe("A[7]/C");
+    expect(roundOf("A[3]/B[12]")).toEqual({ entry: "A[3]/B", round: 12 });
+    expect(roundsAround("A[3]/B[12]/C").map((one) => [one.loop, one.round])).toEqual([
+      ["A", 3],
+      ["B", 12],
+    ]);
+  });
+});
+
+describe("the fold", () => {
+  it("is the same however often events come again", () => {
+    const events = eventsOf("loop_contract");
+    const once = new SessionFold().takeAll(events);
+    const again = new SessionFold().takeAll(events.slice(0, 20)).takeAll(events.slice(5)).takeAll(events);
+    expect(again.events.length).toBe(once.events.length);
+    expect(again.tokens).toBe(once.tokens);
+    expect([...again.steps]).toEqual([...once.steps]);
+  });
+  it("knows the rounds, the best one, the regression and how the loop ended", () => {
+    const fold = foldOf("loop_contract");
+    const entry = fold.entries.get("Writer")!;
+    expect(entry.rounds.map((round) => round.score)).toEqual([60, 70, 60, 90, 90]);
+    expect(fold.best(entry)?.round).toBe(4);
+    expect(marksOf(fold, entry, entry.rounds[2]!)).toMatchObject({ regressed: true, rolledBack: true, best: false });
+    expect(entry.end).toMatchObject({ reason: "max_rounds_reached", rounds: 5, bounded: true });
+    expect(fold.status).toBe("bounded");
+  });
+  it("keeps what is streamed, and lets the text so far replace it", () => {
+    const fold = new SessionFold();
+    const said = (chunk: string, more: object = {}): RondelEvent => ({
+      seq: null,
+      event: "token_stream",
+      timestamp: "2026-01-01T00:00:00Z",
+      session_id: "s",
+      node_id: "A",
+      address: "A",
+      data: { chunk, ...more },
+    });
+    fold.takeAll([said("Hel"), said("lo")]);
+    expect(fold.streams.get("A")).toBe("Hello");
+    fold.take(said("Hello, you", { so_far: true }));
+    expect(fold.streams.get("A")).toBe("Hello, you");
+  });
+  it("folds 20,000 events of a thousand rounds in a moment", () => {
+    const fold = new SessionFold();
+    let seq = 0;
+    const tell = (event: string, address: string, data: object): void => {
+      seq += 1;
+      fold.take({ seq, event, timestamp: "2026-01-01T00:00:00Z", session_id: "s", node_id: "W", address, data: { ...data } });
+    };
+    for (let round = 1; round <= 1000; round += 1) {
+      tell("loop:round_started", `W[${round}]`, { loop: "W", round });
+      for (const node of ["W", "C"]) {
+        tell("node_state_change", `W[${round}]/${node}`, { status: "running" });
+        tell("token_usage", `W[${round}]/${node}`, { input_tokens: 1, output_tokens: 1, usd: 0.001 });
+        tell("node_state_change", `W[${round}]/${node}`, { status: "completed" });
+      }
+      tell("loop:round_completed", `W[${round}]`, { loop: "W", round, score: round % 97, tokens: 4, usd: 0.002 });
+    }
+    const entry = fold.entries.get("W")!;
+    expect(entry.rounds.length).toBe(1000);
+    expect(fold.best(entry)?.score).toBe(96);
+    expect(cellStep(fold, "W", 777, "C")?.status).toBe("completed");
+    expect(groupRounds(entry.rounds, 10)).toHaveLength(100);
+  });
+});
+
+describe("the sheet", () => {
+  it("has rows in logical order, and folds inner loops into one row", () => {
+    const fold = foldOf("nested_loops");
+    const structure = structureOf(exampleOf("04_nested_loops"));
+    const rows = loopRows(fold, structure, "Outline", "Outline");
+    expect(rows.map((row) => `${row.kind} ${row.row}`)).toEqual(["node Outline", "loop Draft", "node Editor", "node Good enough"]);
+    expect(cellEntry(fold, "Outline", 2, "Draft")?.rounds.length).toBe(2);
+    expect(sectionsOf(fold, structure).map((section) => section.kind)).toEqual(["loop", "straight"]);
+  });
+  it("finds the same rows from events alone", () => {
+    const fold = foldOf("nested_loops");
+    const rows = loopRows(fold, null, "Outline", "Outline");
+    expect(rows.map((row) => row.row)).toEqual(["Outline", "Draft", "Editor", "Good enough"]);
+  });
+  it("shows a debate by speaker and round", () => {
+    const sections = sectionsOf(foldOf("debate"), structureOf(exampleOf("07_debate")));
+    expect(sections.find((section) => section.kind === "debate")).toMatchObject({ speakers: ["Optimist", "Sceptic"], rounds: 3 });
+  });
+});
+
+describe("structure", () => {
+  it("nests loops as the engine does", () => {
+    const { loops } = structureOf(exampleOf("04_nested_loops"));
+    expect(loops.map((loop) => [loop.head, loop.nodes])).toEqual([
+      ["Outline", ["Outline", "Draft", "Polish", "Twice", "Editor", "Good enough"]],
+      ["Draft", ["Draft", "Polish", "Twice"]],
+    ]);
+  });
+  it("sees a node with an edge to itself, and a chain of many thousand nodes", () => {
+    const edges = Array.from({ length: 20_000 }, (_, at) => ({ from: `n${at}`, to: `n${at + 1}` }));
+    const nodes = Array.from({ length: 20_001 }, (_, at) => ({ id: `n${at}`, type: "passthrough" }));
+    const { loops, items } = structureOf({ id: "g", nodes, edges: [...edges, { from: "n5", to: "n5" }] });
+    expect(loops.map((loop) => loop.head)).toEqual(["n5"]);
+    expect(items).toHaveLength(20_001);
+  });
+  it("takes over what the server says", () => {
+    const { items } = structureFrom({
+      nodes: ["A", "B", "C"].map((id, at) => ({ id, name: id, loop: at < 2 ? "A" : null, inside: null })),
+      loops: [{ head: "A", nodes: ["A", "B"], parent: null }],
+    });
+    expect(items.map((item) => item.kind)).toEqual(["loop", "node"]);
+  });
+});
+
+describe("the end in words", () => {
+  it("says that the goal was missed, what was best, and what was handed on", () => {
+    const fold = foldOf("loop_contract");
+    const words = loopEnd(fold, fold.entries.get("Writer")!, 95, {}, t, "en");
+    expect(words).toContain("end.max_rounds_missed");
+    expect(words).toContain('"target":"95"');
+    expect(words).toContain('"best":"90","bestRound":4');
+    expect(words).toContain('end.handed_on({"round":4})');
+  });
+  it("says where the goal was reached", () => {
+    const fold = foldOf("nested_loops");
+    const words = loopEnd(fold, fold.entries.get("Outline")!, 90, {}, t, "en");
+    expect(words).toMatch(/^end\.score_threshold_reached/);
+    expect(words).not.toContain("end.best");
+  });
+});
+
+describe("figures", () => {
+  it("shows money with as many places as matter", () => {
+    expect([0, 0.000906, 0.0314159, 0.1, 1.5, 1234.567].map((usd) => money(usd, "en"))).toEqual([
+      "$0",
+      "$0.00091",
+      "$0.031",
+      "$0.10",
+      "$1.50",
+      "$1,234.57",
+    ]);
+  });
+  it("shows lengths of time in at most two units, in both languages", () => {
+    expect([0.2, 420, 3100, 42_000, 72_000, 7_500_000, 200_000_000].map((ms) => duration(ms, "en"))).toEqual([
+      "<1 ms",
+      "420 ms",
+      "3.1 s",
+      "42 s",
+      "1m 12s",
+      "2h 5m",
+      "2d 7h",
+    ]);
+    expect(duration(72_000, "zh-CN")).toBe("1 分 12 秒");
+  });
+  it("shows moments as seen from now", () => {
+    expect(relative(0, 7_300_000, "en")).toBe("2 hr. ago");
+  });
+});
+
+describe("differences", () => {
+  it("compares words, in Chinese too", () => {
+    expect(tally(difference("the old text", "the new text"))).toEqual({ added: 1, removed: 1 });
+    const pieces = difference("我们今天去公园", "我们明天去公园");
+    expect(pieces.filter((piece) => piece.kind === "same").map((piece) => piece.text).join("")).toContain("公园");
+    expect(pieces.map((piece) => (piece.kind === "removed" ? "" : piece.text)).join("")).toBe("我们明天去公园");
+  });
+  it("reads the text of messages with parts", () => {
+    expect(textOf([{ text: "a" }, { name: "b.png" }])).toBe("a\n[b.png]");
+  });
+});
