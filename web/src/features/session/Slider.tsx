@@ -7,10 +7,8 @@ import { SessionFold } from "../../model/fold";
 
 /** The fold up to an event; the session's own when it is the newest. */
 export function useFoldAt(fold: SessionFold, at: number | null): SessionFold {
-  return useMemo(() => {
-    if (at === null || at >= fold.lastSeq) return fold;
-    return new SessionFold().takeAll(fold.events.slice(0, at));
-  }, [fold, at, at === null || at >= fold.lastSeq ? fold.version : 0]);
+  const isNow = at === null || at >= fold.lastSeq;
+  return useMemo(() => (isNow ? fold : new SessionFold().takeAll(fold.events.slice(0, at))), [fold, at, isNow]);
 }
 
 /** After which events rounds ended. */
