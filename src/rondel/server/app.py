@@ -16,6 +16,7 @@ from rondel.server import (
     docs,
     graphs,
     health,
+    imports,
     insights,
     logins,
     metrics,
@@ -86,6 +87,7 @@ def create_app(
     api = APIRouter(prefix=PREFIX)
     for router in ROUTERS:
         api.include_router(router)
+    api.include_router(imports.router)
     api.include_router(sockets.router)
     app.include_router(api)
     app.include_router(health.router)

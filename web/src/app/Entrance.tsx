@@ -8,11 +8,11 @@ import { useSpeech } from "./i18n";
 
 export interface Visitor {
   name: string;
-  role: "viewer" | "operator" | "admin";
+  /** Null: a token is needed first. */
+  role: "viewer" | "operator" | "admin" | null;
 }
 
-const ANYBODY: Visitor = { name: "", role: "admin" };
-const VisitorContext = createContext<Visitor>(ANYBODY);
+const VisitorContext = createContext<Visitor>({ name: "", role: "viewer" });
 
 export function useVisitor(): Visitor {
   return useContext(VisitorContext);
@@ -20,7 +20,8 @@ export function useVisitor(): Visitor {
 
 /** Whether the visitor may do anything to sessions. */
 export function useMayAct(): boolean {
-  return useVisitor().role !== "viewer";
+  const { role } = useVisitor();
+  return role === "operator" || role === "admin";
 }
 
 /** Whether the visitor may change stored graphs. */
@@ -36,9 +37,10 @@ export function Entrance({ children }: { children: ReactNode }) {
     retry: (count, cause) => !(cause instanceof Refused) && count < 20,
     retryDelay: 500,
   });
-  if (error instanceof Refused && error.problem.status === 401) return <Door />;
-  if (!data && !(error instanceof Refused)) return null;
-  return <VisitorContext.Provider value={data ?? ANYBODY}>{children}</VisitorContext.Provider>;
+  if (error instanceof Refused) return <Failure error={error} />;
+  if (!data) return null;
+  if (data.role === null) return <Door />;
+  return <VisitorContext.Provider value={data}>{children}</VisitorContext.Provider>;
 }
 
 function Door() {

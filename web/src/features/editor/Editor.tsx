@@ -75,6 +75,7 @@ function Workshop({ stored, first, schema }: WorkshopProps) {
   const [dropping, setDropping] = useState(false);
   const [moved, setMoved] = useState(new Map<string, Point>());
   const [fit, setFit] = useState(0);
+  const [added, setAdded] = useState(0);
   const mayEdit = useMayEdit();
   const saving = useSaving(stored, draft);
   const changed = draft.text !== (saving.base?.text ?? (stored ? first : ""));
@@ -87,9 +88,10 @@ function Workshop({ stored, first, schema }: WorkshopProps) {
       let id = "";
       draft.edit((made: Draft) => {
         id = made.addNode(type, firstConfig(schema, type));
-        if (place) setMoved((before) => new Map(before).set(id, place));
       });
-      setTimeout(() => setSelection({ kind: "node", id }), 0);
+      if (place) setMoved((before) => new Map(before).set(id, place));
+      else setAdded((count) => count + 1);
+      setSelection({ kind: "node", id });
     },
     [draft.edit, schema],
   );
@@ -175,7 +177,8 @@ function Workshop({ stored, first, schema }: WorkshopProps) {
                 selection={selection}
                 onSelect={setSelection}
                 moved={moved}
-                fitKey={`${fit}-${draft.body.nodes?.length ?? 0}`}
+                fitKey={`${fit}-${added}`}
+                layoutKey={String(fit)}
                 {...(mayEdit
                   ? {
                       onMove: (id: string, place: Point) => setMoved((before) => new Map(before).set(id, place)),
@@ -184,7 +187,7 @@ function Workshop({ stored, first, schema }: WorkshopProps) {
                         draft.edit((made) => {
                           index = made.addEdge(from, to);
                         });
-                        setTimeout(() => setSelection({ kind: "edge", index }), 0);
+                        setSelection({ kind: "edge", index });
                       },
                       onDropType: add,
                       onDelete: remove,

@@ -21,7 +21,7 @@ import {
   type NodeProps,
 } from "@xyflow/react";
 import "@xyflow/react/dist/style.css";
-import { memo, useEffect, useMemo, useState } from "react";
+import { memo, useEffect, useMemo, useRef, useState } from "react";
 import { useSpeech } from "../../app/i18n";
 import { edgesOf, nodesOf, startsOf, type GraphBody } from "../../model/graph";
 import type { Structure } from "../../model/structure";
@@ -44,7 +44,10 @@ export interface FlowProps {
   onConnect?: (from: string, to: string) => void;
   onDropType?: (type: string, place: Point) => void;
   onDelete?: (selection: Selection) => void;
+  /** The view is fitted anew when this changes. */
   fitKey: string;
+  /** The nodes are laid out anew when this changes. */
+  layoutKey: string;
 }
 
 type StepNode = Node<{ id: string; type: string; status: string; note: string; start: boolean }, "step">;
@@ -59,7 +62,7 @@ export function GraphFlow(props: FlowProps) {
   const { body, structure, selection, onSelect } = props;
   const { t } = useSpeech();
   const flow = useReactFlow();
-  const places = useMemo(() => placed(layoutOf(body, structure), props.moved), [body, structure, props.moved]);
+  const places = usePlaces(body, structure, props.moved, props.layoutKey);
   const built = useMemo(() => nodesFor(props, places), [body, structure, places, props.chips, props.states, selection]);
   const [nodes, setNodes] = useState<FlowNode[]>(built);
   useEffect(() => setNodes(built), [built]);
@@ -109,9 +112,34 @@ export function GraphFlow(props: FlowProps) {
   );
 }
 
-function placed(layout: Map<string, Point>, moved: Map<string, Point> | undefined): Map<string, Point> {
-  for (const [id, place] of moved ?? []) if (layout.has(id)) layout.set(id, place);
-  return layout;
+/** Where nodes are: laid out once for each key; after that nothing moves but what somebody moves. */
+function usePlaces(body: GraphBody, structure: Structure, moved: Map<string, Point> | undefined, key: string): Map<string, Point> {
+  const kept = useRef<{ key: string; ids: string[]; places: Map<string, Point> } | null>(null);
+  return useMemo(() => {
+    const ids = nodesOf(body).map((node) => node.id);
+    const before = kept.current?.key === key && kept.current.ids.length > 0 ? kept.current : null;
+    const places = before ? carriedOn(before, ids) : layoutOf(body, structure);
+    for (const [id, place] of moved ?? []) if (places.has(id)) places.set(id, place);
+    kept.current = { key, ids, places };
+    return places;
+  }, [body, structure, moved, key]);
+}
+
+/** Known nodes stay; one with another name takes the old one's place; a new one stands to the right. */
+function carriedOn(before: { ids: string[]; places: Map<string, Point> }, ids: string[]): Map<string, Point> {
+  const renamed = before.ids.length === ids.length;
+  const places = new Map<string, Point>();
+  ids.forEach((id, index) => {
+    const place = before.places.get(id) ?? (renamed ? before.places.get(before.ids[index]!) : undefined);
+    if (place) places.set(id, place);
+  });
+  for (const id of ids) {
+    if (places.has(id)) continue;
+    const all = [...places.values()];
+    const last = all.reduce((most, place) => (place.x > most.x ? place : most), all[0] ?? { x: -NODE_WIDTH - 64, y: 0 });
+    places.set(id, { x: last.x + NODE_WIDTH + 64, y: last.y });
+  }
+  return places;
 }
 
 function nodesFor(props: FlowProps, places: Map<string, Point>): FlowNode[] {

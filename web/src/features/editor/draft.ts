@@ -26,7 +26,6 @@ export interface GraphDraft {
   redo: () => void;
   canUndo: boolean;
   canRedo: boolean;
-  load: (text: string) => void;
 }
 
 /** Keystrokes in one field within this time are one thing to undo. */
@@ -34,43 +33,34 @@ const TOGETHER = 700;
 
 export function useGraphDraft(first: string): GraphDraft {
   const [history, setHistory] = useState<History>({ past: [], text: first, future: [] });
+  const newest = useRef(history);
   const lastWrite = useRef(0);
   const { text } = history;
-  const write = useCallback((next: string) => {
-    const together = Date.now() - lastWrite.current < TOGETHER;
-    lastWrite.current = Date.now();
-    setHistory((before) => {
-      if (before.text === next) return before;
-      const past = together && before.past.length > 0 ? before.past : [...before.past.slice(-199), before.text];
-      return { past, text: next, future: [] };
-    });
+  const put = useCallback((next: History) => {
+    newest.current = next;
+    setHistory(next);
   }, []);
-  const edit = useCallback(
-    (change: (draft: Draft) => void) => {
-      setHistory((before) => {
-        const next = edited(before.text, change);
-        if (next === before.text) return before;
-        const together = Date.now() - lastWrite.current < TOGETHER;
-        const past = together && before.past.length > 0 ? before.past : [...before.past.slice(-199), before.text];
-        return { past, text: next, future: [] };
-      });
+  const write = useCallback(
+    (next: string) => {
+      const { past, text: now } = newest.current;
+      if (now === next) return;
+      const together = Date.now() - lastWrite.current < TOGETHER && past.length > 0;
       lastWrite.current = Date.now();
+      put({ past: together ? past : [...past.slice(-199), now], text: next, future: [] });
     },
-    [],
+    [put],
   );
+  const edit = useCallback((change: (draft: Draft) => void) => write(edited(newest.current.text, change)), [write]);
   const undo = useCallback(() => {
     lastWrite.current = 0;
-    setHistory(({ past, text: now, future }) =>
-      past.length === 0 ? { past, text: now, future } : { past: past.slice(0, -1), text: past.at(-1)!, future: [now, ...future] },
-    );
-  }, []);
+    const { past, text: now, future } = newest.current;
+    if (past.length > 0) put({ past: past.slice(0, -1), text: past.at(-1)!, future: [now, ...future] });
+  }, [put]);
   const redo = useCallback(() => {
     lastWrite.current = 0;
-    setHistory(({ past, text: now, future }) =>
-      future.length === 0 ? { past, text: now, future } : { past: [...past, now], text: future[0]!, future: future.slice(1) },
-    );
-  }, []);
-  const load = useCallback((next: string) => setHistory({ past: [], text: next, future: [] }), []);
+    const { past, text: now, future } = newest.current;
+    if (future.length > 0) put({ past: [...past, now], text: future[0]!, future: future.slice(1) });
+  }, [put]);
   const read = useMemo(() => readBody(text), [text]);
   const lastBody = useRef<GraphBody | null>(null);
   if (read) lastBody.current = read;
@@ -90,7 +80,6 @@ export function useGraphDraft(first: string): GraphDraft {
     redo,
     canUndo: history.past.length > 0,
     canRedo: history.future.length > 0,
-    load,
   };
 }
 

@@ -49,6 +49,7 @@ export default function Canvas() {
           selection={node ? { kind: "node", id: node } : null}
           onSelect={choose}
           fitKey="session"
+          layoutKey="session"
         />
       </ReactFlowProvider>
     </div>
