@@ -207,3 +207,21 @@ def test_a_session_that_is_not_there_says_so(serve: Serve, look: Look) -> None:
     server, page = serve(), look()
     open_session(page, server, "0" * 16)
     expect(page.get_by_text("There is no such session")).to_be_visible()
+
+
+def test_debug_stops_after_every_round_and_goes_on_by_one_or_freely(
+    serve: Serve, look: Look
+) -> None:
+    server, page = serve(essay()), look()
+    open_session(page, server, server.run("essay", debug=["Writer"]))
+    expect(page.get_by_text("Stopped at the end of the round, as asked for.")).to_be_visible()
+    expect(page.locator('[data-address="Writer[1]/Critic"]')).to_contain_text("62")
+    expect(page.locator('[data-address="Writer[2]/Critic"]')).to_have_count(0)
+    page.get_by_role("button", name="One more round").click()
+    expect(page.locator('[data-address="Writer[2]/Critic"]')).to_contain_text("72")
+    expect(page.get_by_text("Stopped at the end of the round, as asked for.")).to_be_visible()
+    page.get_by_role("button", name="Edit what goes back, and fork").click()
+    expect(page.get_by_role("dialog", name="Fork")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Go on without stops").click()
+    expect(page.get_by_text("Reached 90 in round 5 (score 92).")).to_be_visible()

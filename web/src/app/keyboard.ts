@@ -1,6 +1,6 @@
 /** Keys that work on every page: `?` for help, `/` to search, `g` and a letter to go somewhere. */
 
-import { useEffect } from "react";
+import { useEffect, useRef } from "react";
 import { navigate } from "./router";
 
 export function isTyping(target: EventTarget | null): boolean {
@@ -34,15 +34,23 @@ export function useShortcuts(onHelp: () => void): void {
 
 /** Calls a handler for single keys, unless somebody is typing. */
 export function useKeys(keys: Record<string, () => void>): void {
+  const newest = useRef(keys);
+  newest.current = keys;
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target)) return;
-      const action = keys[event.key];
-      if (!action) return;
+      const action = newest.current[event.key];
+      if (!action || isOnControl(event)) return;
       event.preventDefault();
       action();
     };
     window.addEventListener("keydown", onKey);
     return () => window.removeEventListener("keydown", onKey);
-  }, [keys]);
+  }, []);
+}
+
+/** Enter on a button or a link is that button's or link's own. */
+function isOnControl(event: KeyboardEvent): boolean {
+  const target = event.target;
+  return event.key === "Enter" && target instanceof HTMLElement && target.closest("a, button, summary") !== null;
 }

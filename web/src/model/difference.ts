@@ -25,10 +25,38 @@ export function difference(before: string, after: string): Piece[] {
     left = before.split(/(?<=\n)/);
     right = after.split(/(?<=\n)/);
   }
-  return diffArrays(left, right).map((part) => ({
-    kind: part.added ? "added" : part.removed ? "removed" : "same",
-    text: part.value.join(""),
-  }));
+  const parts = diffArrays(left, right);
+  return together(
+    parts.map((part) => ({
+      kind: part.added ? "added" : part.removed ? "removed" : "same",
+      text: part.value.join(""),
+    })),
+  );
+}
+
+/** Changes that only a space or a comma keeps apart are one change: what went, then what came. */
+function together(pieces: Piece[]): Piece[] {
+  const result: Piece[] = [];
+  let went = "";
+  let came = "";
+  const flush = (): void => {
+    if (went) result.push({ kind: "removed", text: went });
+    if (came) result.push({ kind: "added", text: came });
+    went = came = "";
+  };
+  pieces.forEach((piece, index) => {
+    if (piece.kind === "removed") went += piece.text;
+    else if (piece.kind === "added") came += piece.text;
+    else if ((went || came) && index < pieces.length - 1 && !/[\p{L}\p{N}\n]/u.test(piece.text)) {
+      went += piece.text;
+      came += piece.text;
+    } else {
+      flush();
+      result.push(piece);
+    }
+  });
+  flush();
+  return result;
 }
 
 /** How many words came and went. */

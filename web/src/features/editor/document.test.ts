@@ -41,6 +41,11 @@ describe("edits of a graph file", () => {
       expect(changedLines(text, moved), name).toEqual(["  description: Another."]);
     }
   });
+  it("leave values alone that are written over several lines", () => {
+    const text = TEXT.replace("  edges:", "  vars: {a: 1,\n         b: 2}\n\n\n  edges:");
+    const after = edited(text, (draft) => draft.set(["nodes", 1, "type"], "human"));
+    expect(after).toBe(text.replace("      type: agent\n", "      type: human\n"));
+  });
   it("rename a node everywhere, and remove it with its edges", () => {
     const contract = edited(TEXT, (draft) => draft.set(["loops", "Writer", "max_rounds"], 4));
     const renamed = edited(contract, (draft) => draft.renameNode("Writer", "Author"));

@@ -32,21 +32,53 @@ export function edited(text: string, edit: (draft: Draft) => void): string {
   return patched(text, before, written(document, text));
 }
 
-function patched(text: string, before: string, after: string): string {
-  if (before === text) return after;
-  const original = text.split("\n");
-  const old = before.split("\n");
-  if (original.length !== old.length) return after;
-  const lines: string[] = [];
+/** What an edit did to one line as the library writes it: whether it stays, and what comes before it. */
+interface Fate {
+  stays: boolean;
+  before: string[];
+}
+
+function fatesOf(old: string[], now: string[]): Fate[] {
+  const fates: Fate[] = Array.from({ length: old.length + 1 }, () => ({ stays: true, before: [] }));
   let at = 0;
-  for (const part of diffArrays(old, after.split("\n"))) {
-    if (part.added) lines.push(...part.value);
+  for (const part of diffArrays(old, now)) {
+    if (part.added) fates[at]!.before.push(...part.value);
     else {
-      if (!part.removed) lines.push(...original.slice(at, at + part.value.length));
+      if (part.removed) part.value.forEach((_, index) => (fates[at + index]!.stays = false));
       at += part.value.length;
     }
   }
-  return lines.join("\n");
+  return fates;
+}
+
+/** The text as its author wrote it, with the change from `before` to `after` carried out in it. */
+function patched(text: string, before: string, after: string): string {
+  if (before === text) return after;
+  const old = before.split("\n");
+  const fates = fatesOf(old, after.split("\n"));
+  const lines: string[] = [];
+  let at = 0;
+  for (const [own, written] of blocksOf(text.split("\n"), old)) {
+    const part = fates.slice(at, at + written.length);
+    const untouched = part.every((fate, index) => fate.stays && (index === 0 || fate.before.length === 0));
+    if (untouched) lines.push(...(part[0]?.before ?? []), ...own);
+    else part.forEach((fate, index) => lines.push(...fate.before, ...(fate.stays ? [written[index]!] : [])));
+    at += written.length;
+  }
+  return [...lines, ...fates[at]!.before].join("\n");
+}
+
+/** Pairs of lines as their author wrote them and as the library writes them, in order. */
+function blocksOf(own: string[], written: string[]): [string[], string[]][] {
+  const blocks: [string[], string[]][] = [];
+  for (const part of diffArrays(own, written)) {
+    const last = blocks.at(-1);
+    if (part.added && last && last[1].length === 0) last[1] = part.value;
+    else if (part.added) blocks.push([[], part.value]);
+    else if (part.removed) blocks.push([part.value, []]);
+    else part.value.forEach((line) => blocks.push([[line], [line]]));
+  }
+  return blocks;
 }
 
 /** A graph file under edit. */

@@ -1,7 +1,7 @@
 /** All sessions, newest first, with filters in the address; without any, a way to start one. */
 
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { useEffect, useMemo, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { useSpeech } from "../../app/i18n";
 import { useKeys } from "../../app/keyboard";
 import { fetchSessions, startSession, useGraphs, useTemplates } from "../../app/queries";
@@ -95,19 +95,19 @@ export function Sessions() {
 function SessionTable({ rows }: { rows: SessionRow[] }) {
   const { t } = useSpeech();
   const [current, setCurrent] = useState(-1);
-  useKeys(
-    useMemo(
-      () => ({
-        j: () => setCurrent((at) => Math.min(at + 1, rows.length - 1)),
-        k: () => setCurrent((at) => Math.max(at - 1, 0)),
-        Enter: () => {
-          const row = rows[current];
-          if (row) navigate(`/sessions/${row.id}`);
-        },
-      }),
-      [rows, current],
-    ),
-  );
+  const at = useRef(-1);
+  const go = (by: number): void => {
+    at.current = Math.min(Math.max(at.current + by, 0), rows.length - 1);
+    setCurrent(at.current);
+  };
+  useKeys({
+    j: () => go(1),
+    k: () => go(-1),
+    Enter: () => {
+      const row = rows[at.current];
+      if (row) navigate(`/sessions/${row.id}`);
+    },
+  });
   if (rows.length === 0) return null;
   return (
     <table className="table sessions">
