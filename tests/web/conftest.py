@@ -43,8 +43,12 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Server]]:
     """Starts servers, and ends them."""
     servers: list[Server] = []
 
-    def start(*graphs: str, options: tuple[str, ...] = ()) -> Server:
+    def start(
+        *graphs: str, options: tuple[str, ...] = (), before: Callable[[Server], None] | None = None
+    ) -> Server:
         server = Server(tmp_path / f"server{len(servers)}", *options)
+        if before is not None:
+            before(server)
         for graph in graphs:
             server.put(graph)
         server.start()

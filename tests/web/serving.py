@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import socket
 import subprocess
@@ -65,6 +64,18 @@ class Server:
         name = text.partition("id: ")[2].partition("\n")[0].strip()
         (self.graphs / f"{name}.yaml").write_text(text, "utf-8")
 
+    def token(self, role: str) -> str:
+        """A new token, made on the command line."""
+        command = ["tokens", "create", role, "--role", role]
+        command += ["--db", str(self.folder / "journal.db")]
+        done = subprocess.run(
+            [sys.executable, "-c", "from rondel.cli import main; main()", *command],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout.split()[0]
+
     def call(self, path: str, body: Any = None, method: str | None = None, **headers: str) -> Any:
         """Call the API."""
         data = None if body is None else json.dumps(body).encode()
@@ -98,8 +109,3 @@ def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
-
-
-def clean_environment() -> dict[str, str]:
-    """The environment without what would change the server."""
-    return {k: v for k, v in os.environ.items() if not k.startswith("RONDEL_")}

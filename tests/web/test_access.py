@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
@@ -15,30 +13,22 @@ Serve = Callable[..., Server]
 Look = Callable[..., Page]
 
 
-def token(server: Server, role: str) -> str:
-    """A new token, made on the command line."""
-    command = ["tokens", "create", role, "--role", role, "--db", str(server.folder / "journal.db")]
-    done = subprocess.run(
-        [sys.executable, "-c", "from rondel.cli import main; main()", *command],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout.split()[0]
-
-
 def test_a_viewer_sees_everything_and_can_change_nothing(serve: Serve, look: Look) -> None:
-    server, page = serve(REVIEW, STUCK, options=("--tokens",)), look()
-    key = {"Authorization": f"Bearer {token(server, 'operator')}"}
+    tokens: dict[str, str] = {}
+
+    def make(server: Server) -> None:
+        tokens.update({role: server.token(role) for role in ("operator", "viewer")})
+
+    server, page = serve(REVIEW, STUCK, options=("--tokens",), before=make), look()
+    key = {"Authorization": f"Bearer {tokens['operator']}"}
     waiting = server.call("/sessions", {"graph_id": "review", "inputs": "x"}, **key)["id"]
     locked = server.call("/sessions", {"graph_id": "stuck", "inputs": "x"}, **key)["id"]
-    viewer = token(server, "viewer")
 
     page.goto(f"{server.url}/sessions/{waiting}")
     page.get_by_label("Token").fill("rondel_wrong")
     page.get_by_role("button", name="Come in").click()
     expect(page.get_by_role("alert")).to_contain_text("not known")
-    page.get_by_label("Token").fill(viewer)
+    page.get_by_label("Token").fill(tokens["viewer"])
     page.get_by_role("button", name="Come in").click()
     expect(page.locator('[data-address="Writer[1]/Writer"]')).to_be_visible()
     names = ("Pause", "Stop", "Fork", "Go on", "Fork from here")

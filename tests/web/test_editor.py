@@ -199,7 +199,8 @@ def test_a_foreign_file_is_dropped_and_translated(serve: Serve, look: Look) -> N
         """(text) => {
             const data = new DataTransfer();
             data.items.add(new File([text], "council.json", {type: "application/json"}));
-            const event = (kind) => new DragEvent(kind, {dataTransfer: data, bubbles: true, cancelable: true});
+            const how = {dataTransfer: data, bubbles: true, cancelable: true};
+            const event = (kind) => new DragEvent(kind, how);
             const main = document.querySelector(".editor-main");
             main.dispatchEvent(event("dragover"));
             main.dispatchEvent(event("drop"));

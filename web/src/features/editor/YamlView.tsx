@@ -49,7 +49,7 @@ export default function YamlView({ text, check, line, onWrite, readOnly }: Props
           syntaxHighlighting(defaultHighlightStyle, { fallback: true }),
           keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]),
           EditorState.readOnly.of(readOnly),
-          EditorView.contentAttributes.of({ "aria-label": t("editor.yaml") }),
+          EditorView.contentAttributes.of({ "aria-label": t("editor.yaml"), tabindex: "0" }),
           EditorView.updateListener.of((update) => {
             if (update.docChanged) write.current(update.state.doc.toString());
           }),

@@ -104,7 +104,7 @@ export function LoopSheet({ path, head, entry }: Props) {
           ))}
         </RowView>
       ))}
-      <div className="sheet-figures">
+      <div className="sheet-figures" role="rowgroup">
         {FIGURES.filter((figure) => figure.shown(entry)).map((figure) => (
           <div key={figure.name} className="sheet-row" role="row" style={body}>
             <div className="name" role="rowheader">
@@ -227,8 +227,10 @@ function RowView({ row, path, style, open, onToggle, latest, children }: RowProp
         {children}
       </div>
       {open !== null && row.kind === "loop" && (
-        <div className="nested">
-          <LoopView path={open} head={row.head} />
+        <div className="nested" role="row">
+          <div role="gridcell">
+            <LoopView path={open} head={row.head} />
+          </div>
         </div>
       )}
     </>

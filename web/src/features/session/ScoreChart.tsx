@@ -136,7 +136,7 @@ function padded(low: number | null, high: number | null, target: number | null):
   return [least - room, most + room];
 }
 
-/** The goal as a line, a star over the best round, a wedge under a regression. */
+/** The goal as a line, a star over the best round, a wedge over a regression. */
 function drawMarks(chart: uPlot, { entry, best, target }: Latest): void {
   const context = chart.ctx;
   const ratio = devicePixelRatio;
@@ -160,7 +160,7 @@ function drawMarks(chart: uPlot, { entry, best, target }: Latest): void {
     const x = chart.valToPos(round.round, "x", true);
     const y = chart.valToPos(round.score, "y", true);
     context.fillStyle = colour(isBest ? "--good" : "--bad");
-    context.fillText(isBest ? "★" : "▼", x, isBest ? y - 7 * ratio : y + 17 * ratio);
+    context.fillText(isBest ? "★" : "▼", x, y - 7 * ratio);
   }
   context.restore();
 }
