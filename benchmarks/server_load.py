@@ -299,7 +299,8 @@ async def _bare(root: Path, batches: list[str], args: argparse.Namespace) -> flo
             writer.close()
 
         await asyncio.gather(*[read() for _ in range(args.clients)])
-        return (_cpu(process.pid) - before) / (events * args.clients)
+        used: float = _cpu(process.pid) - before
+        return used / (events * args.clients)
 
 
 @contextmanager

@@ -1,5 +1,7 @@
 """`python -m rondel` is the command `rondel`."""
 
+import sys
+
 from rondel.cli import main
 
-main()
+sys.exit(main())

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from rondel.engine.core import ENDED
+from rondel.engine.core.state import ENDED
 from rondel.errors import RondelError
 from rondel.server.site import Site
 from rondel.sessions.event import Event
