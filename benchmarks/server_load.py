@@ -300,7 +300,8 @@ async def _bare(root: Path, batches: list[str], args: argparse.Namespace) -> flo
 
         await asyncio.gather(*[read() for _ in range(args.clients)])
         used: float = _cpu(process.pid) - before
-        return used / (events * args.clients)
+        delivered: int = events * args.clients
+        return used / delivered
 
 
 @contextmanager
