@@ -8,7 +8,7 @@ import sys
 from collections.abc import Awaitable, Callable
 
 from rondel import Context, Engine, Graph
-from rondel.engine.shell.shell import stepper
+from rondel.engine.shell import stepper
 from tests.counting import calls_of
 
 FEW, MANY = 50, 150
