@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from rondel.graph.plan import Group, Plan, Scope
+from rondel.graph.plan import InnerLoop, Plan, Scope
 from rondel.graph.spec import DEFAULT_MAX_ROUNDS, LoopSpec
 
 
@@ -15,7 +15,7 @@ class Body:
 
     scope: Scope | None
     """None: a head of so many that this one is only compiled if a run enters there."""
-    group: Group | None = None
+    group: InnerLoop | None = None
     head: int | None = None
     around: Body | None = None
     owner: int | None = None
@@ -70,7 +70,7 @@ def _graph(scope: Scope, owner: int | None) -> list[Body]:
     bodies = [Body(scope, owner=owner)]
     for body in bodies:
         for item in body.scope.items if body.scope is not None else ():
-            if isinstance(item, Group):
+            if isinstance(item, InnerLoop):
                 loops = [Body(item.scopes.get(head), item, head, body) for head in item.entries]
                 body.loops.append(loops)
                 bodies.extend(loops)

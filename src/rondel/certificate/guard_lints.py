@@ -96,16 +96,18 @@ def unfed_score(scene: Scene) -> Iterator[Lint]:
         wanted = _wanted(scope.contract)
         if not wanted:
             continue
-        gauge = scope.gauges[0]
-        if gauge.path not in flows:
-            flows[gauge.path] = Flow(scene.plan, scene.promises, _gives_value(gauge.path))
-        measured = body.nodes if gauge.node is None else (gauge.node,)
-        if not any(flows[gauge.path].says(node) for node in measured):
-            whose = "no node in it" if gauge.node is None else scene.name(gauge.node)
-            verb = "gives" if gauge.node is None else "does not give"
+        wanted_score = scope.scores[0]
+        if wanted_score.path not in flows:
+            flows[wanted_score.path] = Flow(
+                scene.plan, scene.promises, _gives_value(wanted_score.path)
+            )
+        measured = body.nodes if wanted_score.node is None else (wanted_score.node,)
+        if not any(flows[wanted_score.path].says(node) for node in measured):
+            whose = "no node in it" if wanted_score.node is None else scene.name(wanted_score.node)
+            verb = "gives" if wanted_score.node is None else "does not give"
+            path = ".".join(wanted_score.path)
             message = (
-                f"{wanted} of the loop {scene.name(head)} needs data.{'.'.join(gauge.path)}, "
-                f"which {whose} {verb}"
+                f"{wanted} of the loop {scene.name(head)} needs data.{path}, which {whose} {verb}"
             )
             hint = "let a node of the loop emit it, or set where it is with 'score'"
             problem = scene.places.loop(head, contract_of(scene.plan, body), message, hint)

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, field_validator
 
 from rondel.conditions.expression import Expression
-from rondel.engine.protocols import Term
+from rondel.engine.protocols import Until
 from rondel.engine.registry import Registry
 
 VARIABLES = ("data", "text", "round", "score")
@@ -32,7 +32,7 @@ class UntilConfig(BaseModel):
         return Expression(until, VARIABLES).source
 
 
-def _build(config: UntilConfig, _registry: Registry) -> Term:
+def _build(config: UntilConfig, _registry: Registry) -> Until:
     expression = config.expression
 
     def holds(data: dict[str, Any], text: str, round: int, value: float | None) -> bool:

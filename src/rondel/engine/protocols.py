@@ -289,11 +289,11 @@ class Condition(Protocol):
     def __call__(self, message: Message, round: int) -> bool: ...
 
 
-class Term(Protocol):
-    """What a loop goes on for: true, and it is over."""
+class Until(Protocol):
+    """A loop's `until`; true ends it."""
 
     def __call__(self, data: dict[str, Any], text: str, round: int, value: float | None) -> bool:
-        """Whether it holds after a round in which this was said."""
+        """Whether it holds after a round in which this was said, with this score."""
         ...
 
 
@@ -341,16 +341,4 @@ class Selective(Protocol):
 
     def wraps(self, node: PlanNode) -> bool:
         """Whether it is around that node's process calls; asked once, when a graph is bound."""
-        ...
-
-
-class Journal(Protocol):
-    """The append-only record of sessions; what it has returned from is durable."""
-
-    def append(self, session: str, tick: Any) -> Awaitable[None] | None:
-        """Add a tick; None means that it is durable already."""
-        ...
-
-    def read(self, session: str, start: int) -> Sequence[Any]:
-        """The session's ticks from the `start`-th on, counted from 0."""
         ...

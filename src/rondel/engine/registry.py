@@ -11,7 +11,7 @@ from rondel.errors import CallError
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class Registered:
     """A name's config model and the builder that makes the working thing from a valid config."""
 
     config: Any
@@ -31,7 +31,7 @@ class Registry:
     KINDS = ("node", "condition", "process", "function", "provider", "contract", "split")
 
     def __init__(self) -> None:
-        self._entries: dict[str, dict[str, Entry | Absent]] = {kind: {} for kind in self.KINDS}
+        self._entries: dict[str, dict[str, Registered | Absent]] = {kind: {} for kind in self.KINDS}
         self._services: dict[str, Any] = {}
         self._builders: dict[str, Callable[[Any, Registry], Any]] = {}
         self._home = self
@@ -41,31 +41,31 @@ class Registry:
 
     def node(self, name: str, config: Any, build: Callable[[Any, Registry], Any]) -> None:
         """Register a node type: `build(config, registry)` returns its Processor."""
-        self._add("node", name, Entry(config, build))
+        self._add("node", name, Registered(config, build))
 
     def condition(self, name: str, config: Any, build: Callable[[Any, Registry], Any]) -> None:
         """Register a condition type: `build(config, registry)` returns a Condition."""
-        self._add("condition", name, Entry(config, build))
+        self._add("condition", name, Registered(config, build))
 
     def process(self, name: str, config: Any, build: Callable[[Any, Registry], Any]) -> None:
         """Register an edge process: `build(config, registry)` returns a Process."""
-        self._add("process", name, Entry(config, build))
+        self._add("process", name, Registered(config, build))
 
     def provider(self, name: str, config: Any, build: Callable[[Any, Registry], Any]) -> None:
         """Register a provider of language models: `build(config, registry)` returns a Model."""
-        self._add("provider", name, Entry(config, build))
+        self._add("provider", name, Registered(config, build))
 
     def contract(self, name: str, config: Any, build: Callable[[Any, Registry], Any]) -> None:
-        """Register a term of loop contracts: `build(config, registry)` returns a Term."""
-        self._add("contract", name, Entry(config, build))
+        """Register an `until` of loop contracts: `build(config, registry)` returns an Until."""
+        self._add("contract", name, Registered(config, build))
 
     def split(self, name: str, config: Any, build: Callable[[Any, Registry], Any]) -> None:
         """Register a way to split messages: `build(config, registry)` returns a Split."""
-        self._add("split", name, Entry(config, build))
+        self._add("split", name, Registered(config, build))
 
     def function(self, name: str, function: Callable[..., Any]) -> None:
         """Register a function that graphs may name."""
-        self._add("function", name, Entry(None, function))
+        self._add("function", name, Registered(None, function))
 
     def later(self, kind: str, module: str, *names: str) -> None:
         """Know these names now; the module's `register` adds them when one is looked up."""
@@ -110,9 +110,9 @@ class Registry:
         """The registered function of that name."""
         return self._entry("function", name).build
 
-    def _entry(self, kind: str, name: str) -> Entry:
+    def _entry(self, kind: str, name: str) -> Registered:
         entry = self._entries[kind].get(name)
-        if isinstance(entry, Entry):
+        if isinstance(entry, Registered):
             return entry
         if entry is None:
             known = ", ".join(self._entries[kind]) or "none"
@@ -124,12 +124,12 @@ class Registry:
             raise CallError(f"{entry.module} does not register the {kind} {name!r}; it should")
         return arrived
 
-    def _add(self, kind: str, name: str, entry: Entry | Absent) -> None:
+    def _add(self, kind: str, name: str, entry: Registered | Absent) -> None:
         if name in self._entries[kind] and not self._keeps_a_promise(kind, name, entry):
             raise CallError(f"the {kind} {name!r} is registered already")
         self._entries[kind][name] = entry
 
-    def _keeps_a_promise(self, kind: str, name: str, entry: Entry | Absent) -> bool:
+    def _keeps_a_promise(self, kind: str, name: str, entry: Registered | Absent) -> bool:
         """Whether the entry is of the module that was to add it; two threads may let it do so."""
         if isinstance(entry, Absent):
             return False

@@ -120,11 +120,11 @@ class Refused(Tick, frozen=True, tag="refuse"):
     took: float = 0.0
 
 
-class Judged(Tick, frozen=True, tag="judge"):
-    """Whether what a loop goes on for held after its round."""
+class UntilChecked(Tick, frozen=True, tag="judge"):
+    """Whether the `until` of a loop's contract held after its round."""
 
     entry: int
-    held: bool
+    met: bool = msgspec.field(name="held")
 
 
 class Noted(Tick, frozen=True, tag="note"):
@@ -223,7 +223,7 @@ RareTick = (
     | Spent
     | Attempted
     | Refused
-    | Judged
+    | UntilChecked
     | WayOut
     | Pausing
     | Control

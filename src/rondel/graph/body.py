@@ -22,7 +22,6 @@ from rondel.graph.spec import (
     Call,
     DynamicSpec,
     EdgeSpec,
-    Gauge,
     GraphSpec,
     Limits,
     LoopSpec,
@@ -31,6 +30,7 @@ from rondel.graph.spec import (
     Price,
     Regression,
     Retry,
+    ScoreSpec,
 )
 from rondel.graph.vocabulary import Vocabulary
 
@@ -335,7 +335,7 @@ class Body:
             max_rounds=loop.max_rounds,
             exit=loop.exit,
             target=loop.exit_on_score,
-            gauge=_gauge(loop.score),
+            score=_score_spec(loop.score),
             until=self.untils.get(head),
             patience=Patience(patience.rounds, patience.min_delta, loop.on_stagnation)
             if patience
@@ -412,9 +412,9 @@ class Body:
             self._warn(("nodes", self.ids[name]), message, hint)
 
 
-def _gauge(score: str | schema.ScorePlace) -> Gauge:
+def _score_spec(score: str | schema.ScorePlace) -> ScoreSpec:
     place = score if isinstance(score, schema.ScorePlace) else schema.ScorePlace(path=score)
-    return Gauge(tuple(place.path.removeprefix("data.").split(".")), place.node)
+    return ScoreSpec(tuple(place.path.removeprefix("data.").split(".")), place.node)
 
 
 def _carried(carry: str | schema.Window) -> int | None:

@@ -14,22 +14,22 @@ from msgspec.structs import replace
 from rondel.errors import GraphError, Problem
 from rondel.graph.collector import collector_held
 from rondel.graph.components import strong_components
-from rondel.graph.gauge import PlanGauge
 from rondel.graph.ordering import ordering_of
 from rondel.graph.plan import (
     CONTRACT_LABELS,
     HEAD,
-    Group,
+    InnerLoop,
     Plan,
     PlanEdge,
     PlanNode,
     Scope,
-    Wire,
+    ScopedEdge,
 )
 from rondel.graph.recall import recall_of
-from rondel.graph.spec import Dialect, EdgeSpec, Gauge, GraphSpec, LoopSpec, NodeSpec
+from rondel.graph.score import PlanScore
+from rondel.graph.spec import Dialect, EdgeSpec, GraphSpec, LoopSpec, NodeSpec, ScoreSpec
 
-DEFAULT_GAUGE = PlanGauge(Gauge().path)
+DEFAULT_SCORE = PlanScore(ScoreSpec().path)
 EAGER_FACTOR = 8
 """Loops with many entries are compiled per entry; past this multiple of the graph's size, late."""
 
@@ -54,7 +54,7 @@ class _Compiler:
         self._into: list[list[PlanEdge]] = []
         self.problems: list[Problem] = []
         self.loops: dict[int, LoopSpec] = {}
-        self._gauges: dict[int, PlanGauge] = {}
+        self._scores: dict[int, PlanScore] = {}
         self._headed: set[int] = set()
         self._file: dict[int, str] = {}
         self._budget = 0
@@ -96,9 +96,9 @@ class _Compiler:
         for loop in graph.loops.values():
             head = self._index[loop.head]
             self.loops[head] = loop
-            whose = loop.gauge.node
+            whose = loop.score.node
             measured = None if whose is None else self._index[whose]
-            self._gauges[head] = PlanGauge(loop.gauge.path, measured)
+            self._scores[head] = PlanScore(loop.score.path, measured)
         self._budget = EAGER_FACTOR * (len(self.nodes) + len(self.edges)) + 1000
         return inner
 
@@ -160,7 +160,7 @@ class _Compiler:
             work.extend(_entries(group.scope(head)))
             self._headed.update(group.entries)
 
-    def _loop_scope(self, group: Group, head: int, parent: Scope, item: int) -> Scope:
+    def _loop_scope(self, group: InnerLoop, head: int, parent: Scope, item: int) -> Scope:
         members, dialect = group.nodes, parent.dialect
         scope = self._scope(list(members), set(members), head, [head], parent, item, dialect)
         contract = self.loops.get(head)
@@ -168,9 +168,9 @@ class _Compiler:
             scope.agree(contract)
             scope.exit_now = dialect.by_level or contract.exit == "now"
             scope.max_rounds = contract.max_rounds or scope.max_rounds
-            self._check_gauge(scope, contract)
-        around = parent.gauges
-        scope.gauges = tuple(dict.fromkeys((self._gauges.get(head, DEFAULT_GAUGE), *around)))
+            self._check_score(scope, contract)
+        around = parent.scores
+        scope.scores = tuple(dict.fromkeys((self._scores.get(head, DEFAULT_SCORE), *around)))
         scope.listens = scope.contract.until is not None or parent.listens
         self._find_exits(scope, contract)
         return scope
@@ -211,12 +211,15 @@ class _Compiler:
         )
         scope.quorum = tuple(
             [
-                1 if isinstance(item, Group) else self._quorum(item, voters, (item,))
+                1 if isinstance(item, InnerLoop) else self._quorum(item, voters, (item,))
                 for item in scope.items
             ]
         )
-        scope.wires = tuple(
-            [{} if isinstance(item, Group) else self._wires(item, scope) for item in scope.items]
+        scope.scoped_edges = tuple(
+            [
+                {} if isinstance(item, InnerLoop) else self._scoped_edges(item, scope)
+                for item in scope.items
+            ]
         )
         scope.tracked = ((),) * len(scope.items)
         return scope
@@ -253,7 +256,7 @@ class _Compiler:
         number: int,
         voters: set[int],
         starts: Sequence[int],
-    ) -> Group:
+    ) -> InnerLoop:
         inside = set(members)
         entries = tuple(
             node
@@ -265,7 +268,7 @@ class _Compiler:
             )
         )
         quorum = {node: self._quorum(node, voters, inside) for node in entries}
-        group = Group(tuple(members), entries, quorum)
+        group = InnerLoop(tuple(members), entries, quorum)
         group.compile = lambda head: self._loop_scope(group, head, scope, number)
         return group
 
@@ -279,18 +282,18 @@ class _Compiler:
 
     # Edges
 
-    def _wires(self, node: int, scope: Scope) -> dict[int, Wire]:
-        return {edge.index: self._wire(edge, scope) for edge in self._out[node]}
+    def _scoped_edges(self, node: int, scope: Scope) -> dict[int, ScopedEdge]:
+        return {edge.index: self._scoped_edge(edge, scope) for edge in self._out[node]}
 
-    def _wire(self, edge: PlanEdge, scope: Scope) -> Wire:
+    def _scoped_edge(self, edge: PlanEdge, scope: Scope) -> ScopedEdge:
         hops = 0
         place: Scope = scope
         while edge.target not in place.item_of and place.parent is not None:
             place = place.parent
             hops += 1
         item = HEAD if edge.target == place.head else place.item_of.get(edge.target, HEAD)
-        into_group = item != HEAD and isinstance(place.items[item], Group)
-        return Wire(edge, hops, item, into_group=into_group)
+        into_group = item != HEAD and isinstance(place.items[item], InnerLoop)
+        return ScopedEdge(edge, hops, item, into_group=into_group)
 
     def _find_exits(self, scope: Scope, contract: LoopSpec | None) -> None:
         inside = set(scope.nodes)
@@ -307,8 +310,12 @@ class _Compiler:
         scope.limit_ways = self._ways_out(exits, "limit")
         scope.ways = frozenset(scope.goal_ways + scope.limit_ways)
         scope.tracked = tuple(
-            tuple(wire for wire in wires.values() if wire.hops and self._is_way(wire, scope))
-            for wires in scope.wires
+            tuple(
+                scoped
+                for scoped in scoped_edges.values()
+                if scoped.hops and self._is_way(scoped, scope)
+            )
+            for scoped_edges in scope.scoped_edges
         )
         if contract is not None and contract.ends_at_limit:
             self._check_way_out(scope, contract, "limit", scope.limit_ways)
@@ -324,10 +331,10 @@ class _Compiler:
         candidates = plain or tuple(exits)
         return candidates if len(candidates) == 1 else ()
 
-    def _is_way(self, wire: Wire, scope: Scope) -> bool:
+    def _is_way(self, scoped: ScopedEdge, scope: Scope) -> bool:
         place: Scope | None = scope
         while place is not None and place.head is not None:
-            if wire.edge in place.ways:
+            if scoped.edge in place.ways:
                 return True
             place = place.parent
         return False
@@ -383,14 +390,14 @@ class _Compiler:
                     node, f"{contract.head!r} heads no loop", hint, contract.line, "graph.loops."
                 )
 
-    def _check_gauge(self, scope: Scope, contract: LoopSpec) -> None:
-        node = self._gauges[self._head(scope)].node
+    def _check_score(self, scope: Scope, contract: LoopSpec) -> None:
+        node = self._scores[self._head(scope)].node
         if node is not None and node not in scope.nodes:
             names = ", ".join(self.nodes[member].name for member in scope.nodes)
             self._problem(
                 self._head(scope),
                 f"the contract of loop {contract.head!r} reads the score of "
-                f"{contract.gauge.node!r}, which is not in the loop",
+                f"{contract.score.node!r}, which is not in the loop",
                 f"its nodes are: {names}",
                 contract.line,
                 "graph.loops.",
@@ -429,7 +436,7 @@ class _Compiler:
             self.problems.append(problem)
 
 
-def _entries(scope: Scope) -> list[tuple[Group, int]]:
+def _entries(scope: Scope) -> list[tuple[InnerLoop, int]]:
     """The loops of a scope with their entries, the first one last."""
-    groups = [item for item in scope.items if isinstance(item, Group)]
+    groups = [item for item in scope.items if isinstance(item, InnerLoop)]
     return [(group, head) for group in reversed(groups) for head in reversed(group.entries)]

@@ -1,7 +1,7 @@
 """A compiled graph: the loop forest as integers and tuples, ready to run.
 
 A `Plan` numbers every node and edge, those of inner graphs included. A `Scope` is a graph or
-one loop entered at one head: its items are plain nodes and `Group`s (inner loops), it is
+one loop entered at one head: its items are plain nodes and `InnerLoop`s, it is
 acyclic, and it knows for each item what waits for it and where its edges lead.
 """
 
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from rondel.graph.gauge import PlanGauge
 from rondel.graph.recall import NOTHING, Recall
+from rondel.graph.score import PlanScore
 from rondel.graph.spec import (
     DEFAULT_MAX_ROUNDS,
     Dialect,
@@ -99,7 +99,7 @@ class PlanNode:
         """Whether what it says is what its graph comes to."""
 
 
-class Wire:
+class ScopedEdge:
     """An edge as its source sees it in one scope: how many loops it leaves, where it lands."""
 
     __slots__ = (
@@ -130,7 +130,7 @@ class Wire:
         """The edge, if it does more than deliver."""
 
 
-class Group:
+class InnerLoop:
     """A loop as an item of the scope around it; which scope it runs depends on its head."""
 
     __slots__ = ("compile", "entries", "nodes", "quorum", "scopes")
@@ -166,14 +166,13 @@ class Scope:
         "ends",
         "exit_now",
         "exits",
-        "gauges",
         "goal_ways",
         "has_budget",
+        "has_until",
         "head",
         "heeds_setbacks",
         "item_of",
         "items",
-        "judges",
         "last_level",
         "levels",
         "limit_ways",
@@ -184,6 +183,8 @@ class Scope:
         "parent",
         "parent_item",
         "quorum",
+        "scoped_edges",
+        "scores",
         "settles",
         "starts",
         "strays",
@@ -191,7 +192,6 @@ class Scope:
         "tracked",
         "waits",
         "ways",
-        "wires",
     )
 
     def __init__(
@@ -220,9 +220,9 @@ class Scope:
         """In a loop, the items that nothing in it triggers; its head is none."""
         self.dialect = dialect
         self.exit_now = dialect.by_level
-        self.items: tuple[int | Group, ...] = ()
+        self.items: tuple[int | InnerLoop, ...] = ()
         self.quorum: tuple[int, ...] = ()
-        self.wires: tuple[dict[int, Wire], ...] = ()
+        self.scoped_edges: tuple[dict[int, ScopedEdge], ...] = ()
         self.starts: tuple[int, ...] = ()
         self.ends: tuple[int, ...] = ()
         self.exits: tuple[int, ...] = ()
@@ -230,21 +230,21 @@ class Scope:
         self.limit_ways: tuple[int, ...] = ()
         self.goal_ways: tuple[int, ...] = ()
         self.ways: frozenset[int] = frozenset()
-        self.tracked: tuple[tuple[Wire, ...], ...] = ()
-        """Per item, its wires that some contract around it may take as the way out."""
+        self.tracked: tuple[tuple[ScopedEdge, ...], ...] = ()
+        """Per item, its edges that some contract around it may take as the way out."""
         self.max_rounds = DEFAULT_MAX_ROUNDS
         self.agree(NO_CONTRACT)
-        self.gauges: tuple[PlanGauge, ...] = ()
-        """The values that this loop, first, and the loops around it look for in its steps."""
+        self.scores: tuple[PlanScore, ...] = ()
+        """The scores that this loop, first, and the loops around it look for in its steps."""
         self.listens = False
-        """Whether this loop or one around it judges its rounds by all that was said in them."""
+        """Whether this loop or one around it has an `until`, which reads what a round said."""
 
     def agree(self, contract: LoopSpec) -> None:
         """Keep to this contract; what every round asks of it is at hand."""
         self.contract = contract
         self.target = contract.target
-        self.judges = contract.until is not None
-        """Whether its rounds are judged by an expression."""
+        self.has_until = contract.until is not None
+        """Whether an expression may end it after a round."""
         self.has_budget = contract.budget.bounds
         self.heeds_setbacks = contract.regression is not None or contract.patience is not None
         self.carry = contract.carry

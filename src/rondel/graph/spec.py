@@ -85,8 +85,8 @@ class EdgeSpec(msgspec.Struct, frozen=True):
     line: int | None = None
 
 
-class Gauge(msgspec.Struct, frozen=True):
-    """Where a round's value is: a path in the data of a message, of any node or of one."""
+class ScoreSpec(msgspec.Struct, frozen=True):
+    """Where a round's score is: a path in the data of a message, of any node or of one."""
 
     path: tuple[str, ...] = ("score",)
     node: str | None = None
@@ -128,7 +128,7 @@ class LoopSpec(msgspec.Struct, frozen=True):
     exit: ExitRule = "round_end"
     target: float | None = None
     """The value at which the loop has reached its goal."""
-    gauge: Gauge = Gauge()
+    score: ScoreSpec = ScoreSpec()
     until: Call | None = None
     patience: Patience | None = None
     regression: Regression | None = None

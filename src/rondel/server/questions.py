@@ -14,7 +14,7 @@ from rondel.server.access import Viewer
 from rondel.server.docs import errors
 from rondel.server.replies import reply
 from rondel.server.site import Site, SiteDep
-from rondel.sessions.overview import core_of, open_questions
+from rondel.sessions.overview import open_questions, state_of
 
 router = APIRouter(tags=["questions"])
 MOST = 1000
@@ -60,10 +60,10 @@ def _asked(site: Site, row: SessionRow) -> list[dict[str, Any]]:
     known = site.asked.get(row.id)
     if known is None or known[0] != row.length:
         session = site.engine.get(row.id)
-        core = core_of(site.engine, session)
+        state = state_of(site.engine, session)
         since = to_microsecond(row.updated_at)
         about = {"session_id": row.id, "graph_id": row.graph_id, "asked_at": since}
-        known = row.length, [{**about, **face} for face in open_questions(core)]
+        known = row.length, [{**about, **face} for face in open_questions(state)]
         if len(site.asked) >= KEPT:
             del site.asked[next(iter(site.asked))]
         site.asked[row.id] = known

@@ -37,7 +37,7 @@ def first_difference(before: Plan, after: Plan, journal: Iterable[ticks.AnyTick]
 def _standing(state: SessionState, begun: int) -> tuple[Any, ...]:
     """Where a session stands: what is under way, and what its newest steps were given."""
     frames = [
-        (frame.entry, frame.round, frame.judging, frame.halted, frame.ways is None)
+        (frame.entry, frame.round, frame.checking_until, frame.halted, frame.ways is None)
         for frame in state.frames.values()
     ]
     steps = state.steps.values()
@@ -49,7 +49,7 @@ def _standing(state: SessionState, begun: int) -> tuple[Any, ...]:
 def _is_decided_anew(one: SessionState, other: SessionState, tick: ticks.AnyTick) -> bool:
     """Whether a tick says what a contract decided, and the other contract is a different one."""
     match tick:
-        case ticks.Judged():
+        case ticks.UntilChecked():
             return bool(_until(one, tick.entry) != _until(other, tick.entry))
         case ticks.Refused():
             return _budget(one, tick.entry) != _budget(other, tick.entry)

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from rondel.engine import ticks
 from rondel.engine.core import effects as fx
+from rondel.engine.core.contract import LoopEnd
 from rondel.engine.core.effects import Effect
 from rondel.engine.core.fold import apply
 from rondel.engine.core.frame import Frame
-from rondel.engine.core.loop_end import LoopEnd
 from rondel.engine.core.state import SessionState
 from rondel.engine.core.step import Step
 from rondel.engine.message import Message
@@ -19,7 +19,7 @@ from rondel.engine.protocols import Question, Usage
 from rondel.engine.shell.context import recalled_by
 from rondel.engine.ticks import Finished
 from rondel.graph.moments import to_microsecond
-from rondel.graph.plan import Group, Plan
+from rondel.graph.plan import InnerLoop, Plan
 from rondel.graph.recall import NOTHING
 from rondel.sessions.event import Event, message_face
 
@@ -235,7 +235,7 @@ class Narrator:
 
     def _tell_skipped(self, effect: fx.Skipped) -> None:
         item = effect.item
-        for node in item.nodes if isinstance(item, Group) else (item,):
+        for node in item.nodes if isinstance(item, InnerLoop) else (item,):
             plan_node = self.plan.nodes[node]
             address = effect.around + plan_node.name
             self._say("node_state_change", {"status": "skipped"}, plan_node.id, address)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import yaml
 
+from rondel.engine.core.contract import LoopEnd
 from rondel.engine.core.frame import Frame
-from rondel.engine.core.loop_end import LoopEnd
 from rondel.engine.core.state import SessionState
 from rondel.graph.moments import to_microsecond
 from rondel.graph.spec import Budget
@@ -46,7 +46,7 @@ def row_overview(row: SessionRow, driver: str | None = None) -> dict[str, Any]:
 def overview_of(engine: Engine, session: Session) -> dict[str, Any]:
     """All that there is to a session but its steps, rounds and events."""
     row = session.row
-    state = core_of(engine, session)
+    state = state_of(engine, session)
     result = msgspec.to_builtins(result_of(session.id, state))
     del result["session_id"], result["loops"]
     return {
@@ -61,7 +61,7 @@ def overview_of(engine: Engine, session: Session) -> dict[str, Any]:
     }
 
 
-def core_of(engine: Engine, session: Session) -> SessionState:
+def state_of(engine: Engine, session: Session) -> SessionState:
     """The session's state: as this process drives it, or folded from its journal."""
     drive = session.drive
     return drive.state if drive is not None else fold(engine.store, session.id, session.plan).state

@@ -9,9 +9,9 @@ import msgspec
 
 from rondel.engine import ticks
 from rondel.engine.core import effects as fx
+from rondel.engine.core.contract import LoopEnd
 from rondel.engine.core.effects import Effect
 from rondel.engine.core.fold import replay
-from rondel.engine.core.loop_end import LoopEnd
 from rondel.engine.core.state import SessionState
 from rondel.engine.core.step import Step
 from rondel.engine.message import Message, merged_data

@@ -10,7 +10,7 @@ import msgspec
 
 from rondel.certificate import certify
 from rondel.certificate.faces import faces_of
-from rondel.graph.plan import Group, Plan, PlanNode, Scope
+from rondel.graph.plan import InnerLoop, Plan, PlanNode, Scope
 from rondel.sessions.graph import Graph
 
 _known: WeakKeyDictionary[Graph, tuple[Plan, dict[str, Any]]] = WeakKeyDictionary()
@@ -37,14 +37,14 @@ def _structure(graph: Graph, plan: Plan) -> dict[str, Any]:
 
 def _in_order(plan: Plan) -> Iterator[tuple[PlanNode, str | None]]:
     """Every node in the order in which a run comes to it, with the head of the loop it is in."""
-    stack: list[Iterator[tuple[int | Group, str | None]]] = [_items(plan.root, None)]
+    stack: list[Iterator[tuple[int | InnerLoop, str | None]]] = [_items(plan.root, None)]
     while stack:
         following = next(stack[-1], None)
         if following is None:
             stack.pop()
             continue
         item, loop = following
-        if isinstance(item, Group):
+        if isinstance(item, InnerLoop):
             head = item.entries[0] if item.entries else item.nodes[0]
             stack.append(_items(item.scope(head), plan.nodes[head].id))
             continue
@@ -54,7 +54,7 @@ def _in_order(plan: Plan) -> Iterator[tuple[PlanNode, str | None]]:
             stack.append(_items(node.inner, loop))
 
 
-def _items(scope: Scope, loop: str | None) -> Iterator[tuple[int | Group, str | None]]:
+def _items(scope: Scope, loop: str | None) -> Iterator[tuple[int | InnerLoop, str | None]]:
     places = sorted(range(len(scope.items)), key=lambda item: (scope.levels[item], item))
     return iter([(scope.items[place], loop) for place in places])
 

@@ -383,7 +383,7 @@ def test_until_is_recorded_after_every_round() -> None:
         async with Engine(db=None) as engine:
             session = await engine.start(refine([50], max_rounds=9, until="round >= 3"))
             await session.result()
-            judged = [t.held for t in session.journal() if isinstance(t, ticks.Judged)]
+            judged = [t.met for t in session.journal() if isinstance(t, ticks.UntilChecked)]
             assert judged == [False, False, True]
 
     limited(main())

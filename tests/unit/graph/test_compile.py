@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rondel.errors import GraphError
 from rondel.graph.compile import compile_graph
 from rondel.graph.components import TopologicalOrder, strong_components
-from rondel.graph.plan import Group, Plan, Scope
+from rondel.graph.plan import InnerLoop, Plan, Scope
 from rondel.graph.spec import EdgeSpec, GraphSpec, Limits, LoopSpec, NodeSpec
 from tests.counting import calls_of
 
@@ -54,7 +54,7 @@ def forest(plan: Plan, scope: Scope | None = None) -> Tree:
     scope = scope or plan.root
     found: Tree = []
     for item in scope.items:
-        if isinstance(item, Group):
+        if isinstance(item, InnerLoop):
             heads = {plan.nodes[h].name: forest(plan, item.scope(h)) for h in item.entries}
             found.append(heads)
         else:
@@ -170,7 +170,7 @@ def test_trigger_edges_count_before_data_only_edges_wherever_they_stand() -> Non
 
 def test_a_data_only_edge_to_the_head_orders_nothing() -> None:
     plan = compiled([("a", "b"), ("b", "a"), EdgeSpec("b", "a", trigger=False), ("b", "e")])
-    (loop,) = [item for item in plan.root.items if isinstance(item, Group)]
+    (loop,) = [item for item in plan.root.items if isinstance(item, InnerLoop)]
     scope = loop.scope(loop.entries[0])
     assert levels(plan, scope) == {"a": 0, "b": 1}
 
@@ -238,7 +238,7 @@ def test_every_scope_is_acyclic_and_holds_its_nodes_once(data: st.DataObject, si
         for item, targets in enumerate(scope.settles):
             assert all(scope.levels[item] < scope.levels[target] for target, _ in targets)
         for number, item in enumerate(scope.items):
-            if not isinstance(item, Group):
+            if not isinstance(item, InnerLoop):
                 assert scope.item_of[item] == number
                 continue
             assert len(item.nodes) < len(scope.nodes) or scope.head is None
@@ -312,7 +312,7 @@ def siblings(size: int) -> GraphSpec:
 def depth_of(plan: Plan) -> int:
     depth, scope = 0, plan.root
     while True:
-        groups = [item for item in scope.items if isinstance(item, Group)]
+        groups = [item for item in scope.items if isinstance(item, InnerLoop)]
         if not groups:
             return depth
         scope = groups[0].scope(groups[0].entries[0])
@@ -327,7 +327,7 @@ def test_a_chain_of_100_000_nodes_compiles() -> None:
 
 def test_a_ring_of_10_000_nodes_is_one_loop() -> None:
     plan = compile_graph(ring(10_000))
-    (loop,) = [item for item in plan.root.items if isinstance(item, Group)]
+    (loop,) = [item for item in plan.root.items if isinstance(item, InnerLoop)]
     assert len(loop.nodes) == 10_000
     assert depth_of(plan) == 1
 
@@ -339,7 +339,7 @@ def test_loops_nest_to_any_depth(depth: int) -> None:
 
 def test_a_tangle_of_2_000_nodes_compiles() -> None:
     plan = compile_graph(tangle(2_000))
-    assert max(len(i.nodes) for i in plan.root.items if isinstance(i, Group)) > 1_000
+    assert max(len(i.nodes) for i in plan.root.items if isinstance(i, InnerLoop)) > 1_000
 
 
 def measured(make: Callable[[int], GraphSpec], size: int) -> int:
@@ -362,7 +362,7 @@ def test_loops_nested_200_deep_take_contracts() -> None:
     depths = []
     scope = plan.root
     for number in range(200):
-        (group,) = [item for item in scope.items if isinstance(item, Group)]
+        (group,) = [item for item in scope.items if isinstance(item, InnerLoop)]
         scope = group.scope(group.entries[0])
         depths.append((scope.name, scope.max_rounds) == (f"h{number}", 3))
     assert all(depths)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rondel.certificate.certificate import Certificate
-from rondel.graph.plan import Group, Plan, PlanEdge, Scope
+from rondel.graph.plan import InnerLoop, Plan, PlanEdge, Scope
 from rondel.graph.spec import ALWAYS, Call
 
 LONGEST_LABEL = 30
@@ -75,7 +75,9 @@ def picture_of(plan: Plan, certificate: Certificate) -> Picture:
 def _rows(plan: Plan, scope: Scope, titles: dict[str, str]) -> list[list[Shape]]:
     rows: dict[int, list[Shape]] = {}
     for item, level in zip(scope.items, scope.levels, strict=True):
-        shape = _loop(plan, item, titles) if isinstance(item, Group) else _node(plan, item, titles)
+        shape = (
+            _loop(plan, item, titles) if isinstance(item, InnerLoop) else _node(plan, item, titles)
+        )
         rows.setdefault(level, []).append(shape)
     return [rows[level] for level in sorted(rows)]
 
@@ -88,7 +90,7 @@ def _node(plan: Plan, node: int, titles: dict[str, str]) -> Shape:
     return shape
 
 
-def _loop(plan: Plan, group: Group, titles: dict[str, str]) -> Shape:
+def _loop(plan: Plan, group: InnerLoop, titles: dict[str, str]) -> Shape:
     heads = [plan.nodes[head].id for head in group.entries]
     shape = Shape("; ".join(titles[head] for head in heads if head in titles), is_loop=True)
     scope = next((group.scopes[head] for head in group.entries if head in group.scopes), None)

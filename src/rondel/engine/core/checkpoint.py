@@ -1,12 +1,19 @@
-"""What a loop can come back to: what a round sent on its way out, and where the best one ended."""
+"""What a session can come back to: the best round of a loop, and where a step failed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from rondel.engine.core.transcript import Delivery
 from rondel.engine.message import Message
+from rondel.engine.protocols import Question
+
+if TYPE_CHECKING:
+    from rondel.engine.core.contract import LoopEnd
+    from rondel.engine.core.frame import Frame
+    from rondel.engine.core.step import Step
 
 Emission = tuple[tuple[int, ...], int, int, tuple[Message, ...]]
 """What a loop's way out would carry: prefix, round and level of the step that emitted it, and
@@ -36,3 +43,21 @@ class Checkpoint(NamedTuple):
 
     nodes: Mapping[int, Remembered]
     begun: list[int]
+
+
+RETRIED = ("step_failed", "contract_failed")
+"""The reasons of failed sessions that can go on from where they failed."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Failure:
+    """The loops, steps and questions that the failure of a step ended, and that step."""
+
+    step: Step | None
+    """None if it was the contract of a loop that failed, or a way out of it."""
+    frames: list[Frame]
+    steps: list[Step]
+    questions: dict[int, Question]
+    parked: dict[int, int]
+    ends: dict[int, LoopEnd]
+    ends_by_loop: dict[tuple[int, ...], bool]

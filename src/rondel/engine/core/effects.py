@@ -11,12 +11,12 @@ from typing import Any
 import msgspec
 
 from rondel.engine.core.checkpoint import Emission
+from rondel.engine.core.contract import LoopEnd
 from rondel.engine.core.frame import Frame
-from rondel.engine.core.loop_end import LoopEnd
 from rondel.engine.core.step import Step
 from rondel.engine.message import Message
 from rondel.engine.protocols import Question
-from rondel.graph.plan import Group
+from rondel.graph.plan import InnerLoop
 
 
 class Route(msgspec.Struct, eq=False, gc=False):
@@ -26,22 +26,22 @@ class Route(msgspec.Struct, eq=False, gc=False):
     messages: tuple[Message, ...]
 
 
-class Leave(msgspec.Struct, eq=False, gc=False):
+class ProcessWayOut(msgspec.Struct, eq=False, gc=False):
     """A contract ends a loop by edges that process their messages: process them."""
 
     frame: Frame
     emissions: dict[int, Emission]
 
 
-class Judge(msgspec.Struct, eq=False, gc=False):
-    """A loop's round is over: see whether what it goes on for holds."""
+class CheckUntil(msgspec.Struct, eq=False, gc=False):
+    """A loop's round is over: evaluate the `until` of its contract on what was said."""
 
     frame: Frame
     data: dict[str, Any]
     text: str
 
 
-Command = Step | Route | Leave | Judge
+Command = Step | Route | ProcessWayOut | CheckUntil
 """A step is the command to run it."""
 
 
@@ -64,7 +64,7 @@ class Skipped(msgspec.Struct, eq=False, gc=False):
     """An item of a round does not run; `around` is the address of what it is in."""
 
     around: str
-    item: int | Group
+    item: int | InnerLoop
 
 
 class RoundStarted(msgspec.Struct, eq=False, gc=False):

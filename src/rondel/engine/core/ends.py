@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Final
 
+from rondel.engine.core.checkpoint import Failure
+from rondel.engine.core.contract import LoopEnd, Ruling, by_budget
 from rondel.engine.core.effects import LoopEnded, StatusChanged, StepStarted
-from rondel.engine.core.failure import Failure
 from rondel.engine.core.frame import Frame
-from rondel.engine.core.loop_end import LoopEnd
-from rondel.engine.core.ruling import Ruling, by_budget
 from rondel.engine.core.state import (
     ENDED,
     NO_GOALS_MISSED,
@@ -219,8 +218,8 @@ def _is_inside(node: int | None, members: Container[int], plan: Plan) -> bool:
 
 def _score(frame: Frame) -> float | None:
     """The score of the last round."""
-    if frame.value is not None or frame.goal is None:
-        return frame.value
+    if frame.score is not None or frame.goal is None:
+        return frame.score
     return frame.goal.score
 
 
@@ -228,7 +227,7 @@ def _note(frame: Frame, reason: str, plan: Plan) -> str:
     """Where a score was looked for, if the loop was to reach one and no round had any."""
     if frame.target is None or frame.progress.scored or reason in CUT_OFF:
         return ""
-    (path, node), rounds = frame.scope.gauges[0], frame.round
+    (path, node), rounds = frame.scope.scores[0], frame.round
     names = [plan.nodes[member].name for member in (frame.scope.nodes if node is None else (node,))]
     whose = ", ".join(names[:MOST_NAMED])
     if len(names) > MOST_NAMED:

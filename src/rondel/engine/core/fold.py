@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, assert_never
 
 from rondel.engine import ticks
-from rondel.engine.core.effects import Command, Effect, Judge, Leave, Route, StepTicked
+from rondel.engine.core.effects import CheckUntil, Command, Effect, ProcessWayOut, Route, StepTicked
 from rondel.engine.core.ends import (
     break_off,
     change_status,
@@ -64,7 +64,7 @@ from rondel.engine.core.work import (
 )
 from rondel.engine.message import task_message
 from rondel.engine.ticks import AnyTick, Finished
-from rondel.graph.plan import Group
+from rondel.graph.plan import InnerLoop
 from rondel.graph.reasons import BREAKER_TRIPPED, CANCELLED
 
 TAKEN_UP: Final = (ticks.Resumed, ticks.Forked)
@@ -117,8 +117,8 @@ def _take_in(state: SessionState, tick: ticks.RareTick) -> list[Work]:
             return _answer(state, tick)
         case ticks.Refused():
             return refuse(state, tick)
-        case ticks.Judged():
-            return decide(state, state.frames[tick.entry], held=tick.held)
+        case ticks.UntilChecked():
+            return decide(state, state.frames[tick.entry], until_met=tick.met)
         case ticks.WayOut():
             return leave_processed(state, state.frames[tick.entry], tick.altered)
         case ticks.Suspended() | ticks.Substepped() | ticks.Spent() | ticks.Attempted():
@@ -249,7 +249,7 @@ def _take_up(state: SessionState, fact: Work) -> list[Work]:
 def _begin(state: SessionState, frame: Frame, item: int) -> list[Work]:
     """Run an item: a node, or the loop that it is."""
     what = frame.scope.items[item]
-    if isinstance(what, Group):
+    if isinstance(what, InnerLoop):
         return enter_loop(state, frame, item, what)
     frame.busy += 1
     return start_step(state, frame, item, what)
@@ -273,7 +273,7 @@ def _update_status(state: SessionState) -> None:
 
 def _is_idle(state: SessionState) -> bool:
     """Whether nothing is to be done until somebody outside does something."""
-    busy = any(frame.judging or frame.ways is not None for frame in state.frames.values())
+    busy = any(frame.checking_until or frame.ways is not None for frame in state.frames.values())
     return not busy and all(state.is_waiting(step) for step in state.steps.values())
 
 
@@ -287,8 +287,8 @@ def todo(state: SessionState) -> list[Command]:
             commands.append(step)
     for frame in state.frames.values():
         if frame.ways is not None:
-            commands.append(Leave(frame, frame.ways))
-        elif frame.judging:
+            commands.append(ProcessWayOut(frame, frame.ways))
+        elif frame.checking_until:
             data, text = frame.hear()
-            commands.append(Judge(frame, data, text))
+            commands.append(CheckUntil(frame, data, text))
     return commands

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from rondel.engine.core.checkpoint import Emission
+from rondel.engine.core.contract import Ruling
 from rondel.engine.core.progress import NO_EMISSIONS, Progress
-from rondel.engine.core.ruling import Ruling
 from rondel.engine.message import Message, merged_data
 from rondel.engine.protocols import Verdict
-from rondel.graph.plan import HEAD, Group, Scope, Wire
+from rondel.graph.plan import HEAD, InnerLoop, Scope, ScopedEdge
 from rondel.graph.spoken import spoken_value
 from rondel.graph.values import value_of
 
@@ -31,7 +31,7 @@ NO_HITS: Final[dict[int, dict[int, set[int]]]] = {}
 NO_EDGES: Final[dict[int, set[int]]] = {}
 NOT_A_WORD: Final[list[tuple[Place, dict[str, Any], str]]] = []
 NO_ITEMS: Final[list[int]] = []
-NO_VALUES: Final[list[float | None]] = []
+NO_SCORES: Final[list[float | None]] = []
 NO_PLACES: Final[list[Place]] = []
 """What every entry or round begins with, shared by all and never changed: few need their own."""
 
@@ -44,6 +44,7 @@ class Frame:
         "_path_round",
         "around",
         "busy",
+        "checking_until",
         "cut",
         "emitted",
         "entry",
@@ -52,10 +53,8 @@ class Frame:
         "goal",
         "goal_place",
         "halted",
-        "held",
         "hits",
         "item",
-        "judging",
         "leaving",
         "level",
         "loop_entry",
@@ -64,7 +63,6 @@ class Frame:
         "outputs",
         "owner",
         "parent",
-        "places",
         "prefix",
         "progress",
         "retriggered",
@@ -73,9 +71,11 @@ class Frame:
         "ruling",
         "said",
         "scope",
-        "values",
+        "score_places",
+        "scores",
         "verdict",
         "verdict_place",
+        "waiting_items",
         "waits",
         "ways",
     )
@@ -109,13 +109,13 @@ class Frame:
         """What it sends out then, while the edges' processes are at work on it."""
         self.halted = False
         """Whether its next round waits for somebody to resume the session."""
-        self.judging = False
-        """Whether the round is over and its judgement is awaited."""
+        self.checking_until = False
+        """Whether the round is over and its `until` is being evaluated."""
         self.outputs = NO_OUTPUTS
         """The last output of each of the graph's end nodes."""
-        self.values = NO_VALUES
-        """By gauge, what was measured in this round, once something was."""
-        self.places = NO_PLACES
+        self.scores = NO_SCORES
+        """What was scored in this round, for each score that is looked for, once one was found."""
+        self.score_places = NO_PLACES
         self.around = ""
         """The address of what the scope is in."""
         self._path, self._path_round = "", -1
@@ -145,9 +145,9 @@ class Frame:
         self.verdict: Verdict | None = None
         self.verdict_place = NOWHERE
         self.goal_place = NOWHERE
-        for index in range(len(self.values)):
-            if self.values[index] is not None:
-                self.values[index], self.places[index] = None, NOWHERE
+        for index in range(len(self.scores)):
+            if self.scores[index] is not None:
+                self.scores[index], self.score_places[index] = None, NOWHERE
         self.said: list[tuple[Place, dict[str, Any], str]] = NOT_A_WORD
         """For loops that listen: data and text of all that was said in this round."""
         self.cut = False
@@ -157,12 +157,12 @@ class Frame:
         self.nudged = False
         """Whether the next round is told to try something else."""
         self.level = 0
-        self.held: list[int] = NO_ITEMS
+        self.waiting_items: list[int] = NO_ITEMS
 
     @property
-    def value(self) -> float | None:
-        """The value of the round so far."""
-        return self.values[0] if self.values else None
+    def score(self) -> float | None:
+        """The score of the round so far."""
+        return self.scores[0] if self.scores else None
 
     @property
     def reached(self) -> bool | None:
@@ -192,7 +192,7 @@ class Frame:
     def _measure(self, step: Step, data: dict[str, Any], text: str) -> None:
         """A step said something; of several that have a value, the logically last one counts."""
         level, item = step.level, step.item
-        for index, (path, node) in enumerate(self.scope.gauges):
+        for index, (path, node) in enumerate(self.scope.scores):
             if node is not None and node != step.node.index:
                 continue
             value = value_of(data, text, path)
@@ -205,14 +205,14 @@ class Frame:
 
     def _take_value(self, index: int, value: float, place: Place) -> None:
         """Something was measured; what was said later in logical order counts more."""
-        if not self.values:
-            gauges = len(self.scope.gauges)
-            self.values, self.places = [None] * gauges, [NOWHERE] * gauges
-        if place >= self.places[index]:
-            self.values[index], self.places[index] = value, place
+        if not self.scores:
+            scores = len(self.scope.scores)
+            self.scores, self.score_places = [None] * scores, [NOWHERE] * scores
+        if place >= self.score_places[index]:
+            self.scores[index], self.score_places[index] = value, place
 
     def listen(self, messages: Sequence[Message], place: Place) -> None:
-        """Keep what a step said for the judgement of the round."""
+        """Keep what a step said, for the `until` of the round."""
         self._keep(place, merged_data(messages), messages[-1].text)
 
     def _keep(self, place: Place, data: dict[str, Any], text: str) -> None:
@@ -232,11 +232,11 @@ class Frame:
         """A loop in this round is over: it counts as one item, by its last round."""
         level = self.scope.levels[inner.item]
         place = (level, inner.item)
-        for index, gauge in enumerate(self.scope.gauges if inner.values else ()):
-            there = inner.scope.gauges.index(gauge)
-            value = inner.values[there]
+        for index, wanted_score in enumerate(self.scope.scores if inner.scores else ()):
+            there = inner.scope.scores.index(wanted_score)
+            value = inner.scores[there]
             if value is not None:
-                spoken = inner.places[there][0] < 0
+                spoken = inner.score_places[there][0] < 0
                 self._take_value(index, value, (level - SPOKEN, inner.item) if spoken else place)
         if self.scope.listens and inner.said:
             data, text = inner.hear()
@@ -275,13 +275,13 @@ class Frame:
             frame = frame.parent
         return frame
 
-    def pull(self, wire: Wire) -> None:
+    def pull(self, scoped: ScopedEdge) -> None:
         """An edge of this round fired: trigger its target in the scope where it lands."""
         frame = self
-        for _ in range(wire.hops):
+        for _ in range(scoped.hops):
             frame.exited = True
             frame = frame.parent  # type: ignore[assignment]
-        frame.hit(wire.edge, wire.item, wire.target)
+        frame.hit(scoped.edge, scoped.item, scoped.target)
 
     def pull_out(self, edge: int, target: int) -> None:
         """The loop's contract takes this edge, whoever in the loop it starts from."""
@@ -329,11 +329,11 @@ class Frame:
         """A start node of the graph is triggered, as if enough edges into it had fired."""
         item = self.scope.item_of[node]
         group = self.scope.items[item]
-        if isinstance(group, Group):
+        if isinstance(group, InnerLoop):
             self.own_hits()[item] = {node: set(range(-group.quorum[node], 0))}
         self.fired[item] = self.scope.quorum[item]
 
-    def heads_hit(self, item: int, group: Group) -> list[int]:
+    def heads_hit(self, item: int, group: InnerLoop) -> list[int]:
         """The nodes of a loop that enough edges into them triggered."""
         hits = self.hits.get(item, NO_EDGES)
         return [node for node, edges in hits.items() if len(edges) >= group.quorum[node]]
@@ -350,14 +350,14 @@ class Frame:
         if not self.hits:
             self.hits = NO_HITS
 
-    def hold(self, item: int) -> None:
+    def wait_for_level(self, item: int) -> None:
         """The item is ready, but its level is not."""
-        if self.held is NO_ITEMS:
-            self.held = []
-        self.held.append(item)
+        if self.waiting_items is NO_ITEMS:
+            self.waiting_items = []
+        self.waiting_items.append(item)
 
     def take_verdict(self, verdict: Verdict, level: int, item: int) -> None:
-        """A step judged the loop; of several in a round, the logically last one counts."""
+        """A step gave a verdict on the loop; of several in a round, the logically last counts."""
         place = (level, item)
         if verdict.goal_met is not None and place >= self.goal_place:
             self.goal, self.goal_place = verdict, place
@@ -365,13 +365,13 @@ class Frame:
         if verdict.reason and place >= self.verdict_place:
             self.verdict, self.verdict_place = verdict, place
 
-    def track(self, wires: tuple[Wire, ...], emission: Emission) -> None:
+    def track(self, scoped_edges: tuple[ScopedEdge, ...], emission: Emission) -> None:
         """Remember what the loops' ways out would carry if a contract ended them now."""
-        for wire in wires:
+        for scoped in scoped_edges:
             frame = self
-            for _ in range(wire.hops):
-                if wire.edge in frame.scope.ways:
+            for _ in range(scoped.hops):
+                if scoped.edge in frame.scope.ways:
                     if frame.emitted is NO_EMISSIONS:
                         frame.emitted = {}
-                    frame.emitted[wire.edge] = emission
+                    frame.emitted[scoped.edge] = emission
                 frame = frame.parent  # type: ignore[assignment]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from rondel.engine import ticks
-from rondel.engine.core.asking import CONTINUE, STOP, Choice, chosen
+from rondel.engine.core.contract import CONTINUE, STOP, Choice, Ruling, by_budget, by_goal, chosen
 from rondel.engine.core.effects import LoopAnswered, StepTicked
 from rondel.engine.core.ends import end_over_budget, end_session, record_loop_end
 from rondel.engine.core.frame import Frame
 from rondel.engine.core.loops import ask_at_limit, end_by_contract, go_on
-from rondel.engine.core.ruling import Ruling, by_budget, by_goal
 from rondel.engine.core.state import SessionState
 from rondel.engine.core.steps import drop_step
 from rondel.engine.core.work import DONE, Work
@@ -37,7 +36,7 @@ def _asks(state: SessionState, frame: Frame) -> bool:
     """Whether somebody is to say how a loop goes on whose budget is used up."""
     if frame.progress.on_limit != "ask" or frame.leaving or state.is_cut(frame):
         return False
-    return by_goal(frame.scope.contract, frame.value, held=False) is None
+    return by_goal(frame.scope.contract, frame.score, until_met=False) is None
 
 
 def _cut(state: SessionState, frame: Frame) -> None:

@@ -4,26 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rondel.engine.core.asking import limit_question
 from rondel.engine.core.checkpoint import Checkpoint, Emission
+from rondel.engine.core.contract import (
+    Ruling,
+    by_budget,
+    by_goal,
+    by_regression,
+    by_stagnation,
+    limit_question,
+)
 from rondel.engine.core.effects import (
-    Judge,
-    Leave,
+    CheckUntil,
     LoopAsked,
+    ProcessWayOut,
     RoundEnded,
     RoundStarted,
     Setback,
 )
 from rondel.engine.core.ends import fail_session, record_loop_end
 from rondel.engine.core.frame import Frame
-from rondel.engine.core.ruling import Ruling, by_budget, by_goal, by_regression, by_stagnation
 from rondel.engine.core.scheduling import begin_all
 from rondel.engine.core.state import SessionState
 from rondel.engine.core.steps import ask, start_step
 from rondel.engine.core.work import DONE, ItemReady, ItemSettled, RoundDue, Work
 from rondel.engine.message import Message
 from rondel.engine.ticks import Altered
-from rondel.graph.plan import Group
+from rondel.graph.plan import InnerLoop
 from rondel.graph.reasons import EXIT_EDGE, MAX_ROUNDS, NO_RETRIGGER
 
 ROUND_END = "round_end"
@@ -35,7 +41,7 @@ LOOP = "LOOP"
 # Rounds
 
 
-def enter_loop(state: SessionState, parent: Frame, item: int, group: Group) -> list[Work]:
+def enter_loop(state: SessionState, parent: Frame, item: int, group: InnerLoop) -> list[Work]:
     """Enter a loop at the one node of it that was triggered."""
     heads = parent.heads_hit(item, group)
     if len(heads) > 1:
@@ -71,21 +77,21 @@ def _forget_old_rounds(state: SessionState, frame: Frame, carry: int) -> None:
 
 def end_round(state: SessionState, frame: Frame) -> list[Work]:
     """Every item of a round is over: decide, or have the contract's `until` evaluated first."""
-    if frame.scope.judges and not state.is_cut(frame):
-        frame.judging = True
+    if frame.scope.has_until and not state.is_cut(frame):
+        frame.checking_until = True
         data, text = frame.hear()
-        state.commands.append(Judge(frame, data, text))
+        state.commands.append(CheckUntil(frame, data, text))
         return DONE
-    return decide(state, frame, held=False)
+    return decide(state, frame, until_met=False)
 
 
-def decide(state: SessionState, frame: Frame, *, held: bool) -> list[Work]:
+def decide(state: SessionState, frame: Frame, *, until_met: bool) -> list[Work]:
     """The one point where a loop decides whether it goes on."""
-    scope, progress, value = frame.scope, frame.progress, frame.value
-    frame.judging = False
+    scope, progress, value = frame.scope, frame.progress, frame.score
+    frame.checking_until = False
     goal: Ruling | None = None
-    if held or scope.target is not None:
-        goal = by_goal(scope.contract, value, held)
+    if until_met or scope.target is not None:
+        goal = by_goal(scope.contract, value, until_met)
     progress.met = goal is not None
     cut = bool(state.cuts) and state.is_cut(frame)
     best = progress.best_value
@@ -248,7 +254,7 @@ def _send_out(
     sent = {edge: emitted.get(edge, nothing) for edge in ways}
     if any(state.plan.edges[edge].spec.process is not None for edge in ways):
         frame.ruling, frame.ways = ruling, sent
-        state.commands.append(Leave(frame, sent))
+        state.commands.append(ProcessWayOut(frame, sent))
         return DONE
     _force_out(state, frame, sent, {})
     return leave_loop(state, frame, ruling)

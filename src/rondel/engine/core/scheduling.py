@@ -21,7 +21,7 @@ from rondel.engine.core.work import (
     Work,
 )
 from rondel.engine.message import Message
-from rondel.graph.plan import Group, Scope
+from rondel.graph.plan import InnerLoop, Scope
 
 SETTLED: Final = -1
 """What an item waits for once it is over, where a round goes by level."""
@@ -53,7 +53,7 @@ def begin_all(state: SessionState, frame: Frame, items: list[int]) -> list[Work]
             work.append(ItemSkipped(frame, item))
             skipped.append(item)
         elif scope.exit_now and scope.levels[item] > frame.level:
-            frame.hold(item)
+            frame.wait_for_level(item)
         else:
             work.append(ItemReady(frame, item))
     while skipped:
@@ -68,7 +68,7 @@ def _is_skipped(state: SessionState, frame: Frame, item: int) -> bool:
     if scope.exit_now and scope.levels[item] > frame.level:
         return False  # its turn comes with its level
     group = scope.items[item]
-    return isinstance(group, Group) and not frame.heads_hit(item, group)
+    return isinstance(group, InnerLoop) and not frame.heads_hit(item, group)
 
 
 def skip(state: SessionState, frame: Frame, item: int) -> None:
@@ -104,9 +104,9 @@ def _next_level(state: SessionState, frame: Frame) -> list[Work]:
                 skip(state, frame, item)
         frame.open = 0
         return [RoundOver(frame)]
-    held, frame.held = frame.held, []
-    frame.level = min([frame.scope.levels[item] for item in held])
-    return begin_all(state, frame, sorted(held))
+    waiting, frame.waiting_items = frame.waiting_items, []
+    frame.level = min([frame.scope.levels[item] for item in waiting])
+    return begin_all(state, frame, sorted(waiting))
 
 
 # Graphs

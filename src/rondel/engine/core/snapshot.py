@@ -12,19 +12,16 @@ from typing import Any
 import msgspec
 
 from rondel.engine import ticks
-from rondel.engine.core.aging import AgingTranscript
-from rondel.engine.core.checkpoint import Checkpoint, Emission, Remembered
-from rondel.engine.core.failure import RETRIED
+from rondel.engine.core.checkpoint import RETRIED, Checkpoint, Emission, Remembered
+from rondel.engine.core.contract import LoopEnd, Ruling
 from rondel.engine.core.frame import NOWHERE, Frame
-from rondel.engine.core.loop_end import LoopEnd
 from rondel.engine.core.progress import Progress
-from rondel.engine.core.ruling import Ruling
 from rondel.engine.core.state import ENDED, SessionState
 from rondel.engine.core.step import Step
-from rondel.engine.core.transcript import EVERYTHING, Delivery, Transcript, View
+from rondel.engine.core.transcript import EVERYTHING, AgingTranscript, Delivery, Transcript, View
 from rondel.engine.message import Message
 from rondel.engine.protocols import Question, Usage, Verdict
-from rondel.graph.plan import Group, Plan, PlanEdge, Scope
+from rondel.graph.plan import InnerLoop, Plan, PlanEdge, Scope
 
 FORMAT = 4
 
@@ -85,7 +82,7 @@ class _Frame(msgspec.Struct, omit_defaults=True):
     exited: bool = False
     retriggered: bool = False
     leaving: bool = False
-    judging: bool = False
+    checking_until: bool = msgspec.field(default=False, name="judging")
     halted: bool = False
     cut: bool = False
     rolls_back: bool = False
@@ -93,15 +90,15 @@ class _Frame(msgspec.Struct, omit_defaults=True):
     ruling: Ruling | None = None
     ways: dict[int, Emission] | None = None
     level: int = 0
-    held: list[int] = []
+    waiting_items: list[int] = msgspec.field(default_factory=list, name="held")
     emitted: dict[int, Emission] = {}
     outputs: dict[int, Sequence[Message]] = {}
     verdict: Verdict | None = None
     verdict_place: tuple[int, int] = NOWHERE
     goal: Verdict | None = None
     goal_place: tuple[int, int] = NOWHERE
-    values: list[float | None] = []
-    places: list[tuple[int, int]] = []
+    scores: list[float | None] = msgspec.field(default_factory=list, name="values")
+    score_places: list[tuple[int, int]] = msgspec.field(default_factory=list, name="places")
     said: list[tuple[tuple[int, int], dict[str, Any], str]] = []
 
 
@@ -395,7 +392,7 @@ class _Restoration:
     def _scope(self, data: _Frame, parent: Frame | None, owner: Step | None) -> Scope:
         if data.head is not None and parent is not None:
             group = parent.scope.items[data.item]
-            if isinstance(group, Group):
+            if isinstance(group, InnerLoop):
                 return group.scope(data.head)
         inner = owner.node.inner if owner is not None else self._plan.root
         if inner is None:

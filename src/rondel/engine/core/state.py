@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from rondel.engine import ticks
+from rondel.engine.core.checkpoint import Failure
+from rondel.engine.core.contract import LoopEnd
 from rondel.engine.core.effects import Command, Effect
-from rondel.engine.core.failure import Failure
 from rondel.engine.core.frame import Frame
-from rondel.engine.core.loop_end import LoopEnd
 from rondel.engine.core.step import Step
 from rondel.engine.core.transcripts import Transcripts
 from rondel.engine.message import Message

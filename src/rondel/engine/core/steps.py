@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rondel.engine import ticks
+from rondel.engine.core.contract import Ruling
 from rondel.engine.core.effects import StepStarted, StepTicked
 from rondel.engine.core.ends import break_off, end_over_budget, fail_session, note_own_rounds
 from rondel.engine.core.frame import Frame
-from rondel.engine.core.ruling import Ruling
 from rondel.engine.core.state import NO_NODES, NO_QUESTIONS, NOTHING_SPENT, SessionState
 from rondel.engine.core.step import Step
 from rondel.engine.core.work import DONE, GraphReached, ItemSettled, LoopLeft, Work
@@ -16,7 +16,7 @@ from rondel.engine.emit import UNCHANGED
 from rondel.engine.message import Message
 from rondel.engine.protocols import Question, Usage, Verdict
 from rondel.engine.ticks import Altered, Finished
-from rondel.graph.plan import HEAD, Wire
+from rondel.graph.plan import HEAD, ScopedEdge
 from rondel.graph.reasons import EXIT_EDGE
 
 # They start
@@ -133,7 +133,7 @@ def finish_step(state: SessionState, tick: Finished) -> list[Work]:
     verdict = tick.verdict
     if verdict is not None:
         _take_verdict(state, step, verdict)
-    if messages and frame.scope.gauges:
+    if messages and frame.scope.scores:
         frame.hear_step(step, messages)
     if not fired or state.unrouted or step.node.is_end:
         _note_output(state, step, messages, fired=bool(fired))
@@ -209,32 +209,32 @@ def _send(
 ) -> None:
     """Deliver messages along the edges that fired, and count these for whoever waits for them."""
     frame = step.frame
-    wires = frame.scope.wires[step.item]
+    scoped_edges = frame.scope.scoped_edges[step.item]
     for edge, changed in altered.items():
-        if edge not in fired and wires[edge].touches:
-            _deliver(state, step, wires[edge], changed)
+        if edge not in fired and scoped_edges[edge].touches:
+            _deliver(state, step, scoped_edges[edge], changed)
     for edge in fired:
-        wire = wires[edge]
-        if frame.leaving and wire.trigger and not wire.hops:
+        scoped = scoped_edges[edge]
+        if frame.leaving and scoped.trigger and not scoped.hops:
             continue
-        if wire.touches:
-            _deliver(state, step, wire, altered.get(edge) or messages)
-        if not wire.near:
-            if wire.trigger:
-                frame.pull(wire)
-        elif wire.item == HEAD:
+        if scoped.touches:
+            _deliver(state, step, scoped, altered.get(edge) or messages)
+        if not scoped.near:
+            if scoped.trigger:
+                frame.pull(scoped)
+        elif scoped.item == HEAD:
             frame.retriggered = True
         else:
-            frame.fired[wire.item] += 1
+            frame.fired[scoped.item] += 1
 
 
 def _deliver(
-    state: SessionState, step: Step, wire: Wire, messages: Sequence[Message | None]
+    state: SessionState, step: Step, scoped: ScopedEdge, messages: Sequence[Message | None]
 ) -> None:
-    prefix, transcript = step.frame.prefix, state.transcripts.of(wire.target)
+    prefix, transcript = step.frame.prefix, state.transcripts.of(scoped.target)
     for number, message in enumerate(messages):
-        sent = message if wire.carry else None
-        transcript.put((prefix, step.round, step.level, wire.edge, number, sent, wire.marked))
+        sent = message if scoped.carry else None
+        transcript.put((prefix, step.round, step.level, scoped.edge, number, sent, scoped.marked))
 
 
 def _after(step: Step) -> list[Work]:

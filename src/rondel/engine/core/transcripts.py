@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from rondel.engine.core.aging import AgingTranscript
 from rondel.engine.core.checkpoint import NOTHING, Remembered
-from rondel.engine.core.transcript import NO_DELIVERIES, Transcript
+from rondel.engine.core.transcript import NO_DELIVERIES, AgingTranscript, Transcript
 from rondel.graph.plan import Plan
 
 

@@ -10,8 +10,8 @@ from typing import Final
 
 from mypy_extensions import mypyc_attr
 
+from rondel.engine.core.contract import Ruling
 from rondel.engine.core.frame import Frame
-from rondel.engine.core.ruling import Ruling
 from rondel.engine.core.step import Step
 
 

@@ -21,7 +21,7 @@ from rondel.engine.protocols import (
     Processor,
     Router,
     Split,
-    Term,
+    Until,
 )
 from rondel.engine.registry import Registry
 from rondel.engine.shell.dynamic_fan_out import DynamicFanOut
@@ -169,13 +169,13 @@ class Binding:
             for node in plan.nodes
         ]
         self._registry = registry
-        self._terms: dict[int, Term] = {}
+        self._untils: dict[int, Until] = {}
 
-    def term(self, call: Call) -> Term:
-        """What a contract calls for, built once."""
-        if id(call) not in self._terms:
-            self._terms[id(call)] = _made("contract", call, self._registry)
-        return self._terms[id(call)]
+    def until(self, call: Call) -> Until:
+        """The `until` of a contract, built once."""
+        if id(call) not in self._untils:
+            self._untils[id(call)] = _made("contract", call, self._registry)
+        return self._untils[id(call)]
 
 
 def _fans(plan: Plan, node: PlanNode, registry: Registry) -> dict[str, tuple[DynamicSpec, Split]]:
@@ -253,4 +253,4 @@ def _short(text: str) -> str:
 
 
 def _leaves_a_loop(step: Step, edge: BoundEdge) -> bool:
-    return step.frame.scope.wires[step.item][edge.index].hops > 0
+    return step.frame.scope.scoped_edges[step.item][edge.index].hops > 0

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec.structs import force_setattr, replace
 
 from rondel.engine import ticks
-from rondel.engine.core.effects import Command, Judge, Leave, Route
+from rondel.engine.core.effects import CheckUntil, Command, ProcessWayOut, Route
 from rondel.engine.core.step import Step
 from rondel.engine.message import Message
 from rondel.engine.protocols import Emit, Lock, Nothing, Outcome, Suspend, Usage
@@ -101,12 +101,14 @@ class Executor:
             raise error
         return self._failed(ctx.step, ctx, error)
 
-    def _decide(self, command: Route | Judge | Leave, services: StepServices) -> ticks.AnyTick:
+    def _decide(
+        self, command: Route | CheckUntil | ProcessWayOut, services: StepServices
+    ) -> ticks.AnyTick:
         """Do what is no step."""
         if isinstance(command, Route):
             return self._route(command, services)
-        if isinstance(command, Judge):
-            return self._judge(command)
+        if isinstance(command, CheckUntil):
+            return self._check_until(command)
         return self._leave(command)
 
     def _tick_of(self, ctx: StepContext, outcome: Outcome | Lock) -> ticks.AnyTick:
@@ -195,21 +197,21 @@ class Executor:
         except BaseException as error:
             return self.explain(ctx, error)
 
-    def _judge(self, command: Judge) -> ticks.AnyTick:
-        """See whether a loop has what it goes on for."""
+    def _check_until(self, command: CheckUntil) -> ticks.AnyTick:
+        """Evaluate the `until` of a loop's contract."""
         frame = command.frame
         until = frame.scope.contract.until
         try:
-            held = until is not None and self._binding.term(until)(
-                command.data, command.text, frame.round, frame.value
+            met = until is not None and self._binding.until(until)(
+                command.data, command.text, frame.round, frame.score
             )
         except BaseException as raised:
             error = _owned(raised)
             text = f"the contract of loop {frame.scope.name!r} failed: {describe(error)}"
             return ticks.Aborted(self._clock(), "contract_failed", text)
-        return ticks.Judged(self._clock(), frame.entry, held)
+        return ticks.UntilChecked(self._clock(), frame.entry, met)
 
-    def _leave(self, command: Leave) -> ticks.AnyTick:
+    def _leave(self, command: ProcessWayOut) -> ticks.AnyTick:
         """Process what a contract sends out of a loop."""
         altered: ticks.Altered = {}
         try:

@@ -16,8 +16,8 @@ from typing import Protocol
 from rondel.engine.core.effects import Command
 from rondel.engine.ticks import AnyTick
 
-Outcome = tuple[AnyTick | None, Command]
-"""What came of a command; None if it was put off."""
+Ended = tuple[AnyTick | None, Command]
+"""A command that ended, with the tick that says what came of it; None if it was put off."""
 
 
 class Host(Protocol):
@@ -30,7 +30,7 @@ class Host(Protocol):
         """Seconds since the epoch."""
         ...
 
-    def start(self, command: Command, call: Callable[[], Awaitable[Outcome]]) -> None:
+    def start(self, command: Command, call: Callable[[], Awaitable[Ended]]) -> None:
         """Begin a command beside the driver."""
         ...
 
@@ -39,7 +39,7 @@ class Host(Protocol):
         """Whether some command has ended, so that `next` returns at once."""
         ...
 
-    async def next(self) -> Outcome | None:
+    async def next(self) -> Ended | None:
         """What came of whichever command ended first; None if `wake` was called instead."""
         ...
 
@@ -64,7 +64,7 @@ class Alarmed(Protocol):
     """Who wants to know that time has passed."""
 
     def time_is_up(self) -> None:
-        """It has."""
+        """The time that was set has passed."""
         ...
 
 
@@ -126,12 +126,12 @@ class AsyncioHost:
         self.now = now
         """Seconds since the epoch, of a clock that never jumps."""
         self._tasks: set[asyncio.Task[None]] | None = None
-        self._outcomes: deque[Outcome | BaseException] | None = None
+        self._outcomes: deque[Ended | BaseException] | None = None
         self._waiter: asyncio.Future[None] | None = None
         """What `next` waits for."""
         self.busy = 0
 
-    def start(self, command: Command, call: Callable[[], Awaitable[Outcome]]) -> None:  # noqa: ARG002
+    def start(self, command: Command, call: Callable[[], Awaitable[Ended]]) -> None:  # noqa: ARG002
         """Begin a command as a task."""
         if self._tasks is None:
             self._tasks = set()
@@ -143,7 +143,7 @@ class AsyncioHost:
         """Whether some command has ended."""
         return bool(self._outcomes)
 
-    async def next(self) -> Outcome | None:
+    async def next(self) -> Ended | None:
         """What ended first, or None after `wake`."""
         if not self._outcomes:
             self._waiter = asyncio.get_running_loop().create_future()
@@ -183,7 +183,7 @@ class AsyncioHost:
         """Do not tell them any more."""
         self._alarms.clear(who)
 
-    async def _run(self, call: Callable[[], Awaitable[Outcome]]) -> None:
+    async def _run(self, call: Callable[[], Awaitable[Ended]]) -> None:
         try:
             self._tell(await call())
         except BaseException as error:  # not a node's failure: the driver must end with it
@@ -194,7 +194,7 @@ class AsyncioHost:
             self._tasks.discard(asyncio.current_task())
         self.wake()
 
-    def _tell(self, outcome: Outcome | BaseException) -> None:
+    def _tell(self, outcome: Ended | BaseException) -> None:
         if self._outcomes is None:
             self._outcomes = deque()
         self._outcomes.append(outcome)
