@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from time import monotonic
 
-from rondel.errors import RondelError
+from rondel.errors import LeaseLost, RondelError
 from rondel.journal.store import SessionRow
 
 
 class Head:
     """Where a session's ticks end, as far as this process has written them."""
 
-    __slots__ = ("error", "id", "key", "last", "length", "made", "owner")
+    __slots__ = ("error", "id", "key", "last", "length", "made", "owner", "ttl")
 
     def __init__(self, id: str, key: int = 0, length: int = 0, owner: str | None = None) -> None:
         self.id = id
@@ -22,6 +22,8 @@ class Head:
         self.length = length
         """How many ticks it has that are durable."""
         self.owner = owner
+        self.ttl = 0.0
+        """How long its lease runs that nobody prolongs; 0 if there is none."""
         self.made: float | None = None
         """When the lease was given that the session was made with, until somebody asks for it."""
         self.last: Change | None = None
@@ -70,6 +72,8 @@ class Change:
     snapshot: Snapshot | None = None
     future: asyncio.Future[None] | None = None
     is_over: bool = False
+    written: float = 0.0
+    """When it was."""
     error: RondelError | None = None
 
     def settle(self) -> None:
@@ -77,6 +81,11 @@ class Change:
         future = self.future
         if future is None or future.done():
             return
+        if self.error is None and 0 < self.head.ttl < monotonic() - self.written:
+            # The process was frozen: somebody else may have gone on, so nothing may begin here.
+            self.error = self.head.error = LeaseLost(
+                f"session {self.head.id!r} was left alone for longer than its lease; acquire it"
+            )
         if self.error is None:
             future.set_result(None)
         else:

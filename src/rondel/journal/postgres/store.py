@@ -77,6 +77,7 @@ class PostgresStore:
             ttl,
         )
         head = Head(row.id, owner=owner)
+        head.ttl = ttl
         if row.id not in self._heads or not self._heads[row.id].key:
             self._heads[row.id] = head
         return self._writer.submit(Change(head, birth=birth))
@@ -184,7 +185,8 @@ class PostgresStore:
             raise UnknownSession(f"there is no session {id!r}")
         lease, key, length = found
         if lease.granted:
-            self._heads[id] = Head(id, key, length, owner)
+            head = self._heads[id] = Head(id, key, length, owner)
+            head.ttl = ttl
         return lease
 
     def renew(self, id: str, owner: str, ttl: float) -> bool:
