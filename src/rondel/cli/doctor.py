@@ -77,9 +77,9 @@ def _findings(db: str | None, graphs: str) -> Iterator[Finding]:
 
 
 def _how_built() -> str:
-    from rondel.engine import core
+    from rondel.engine.core import fold
 
-    return "plain Python" if str(core.__file__).endswith(".py") else "compiled"
+    return "plain Python" if str(fold.__file__).endswith(".py") else "compiled"
 
 
 def _database(db: str | None) -> Finding:

@@ -13,7 +13,7 @@ from rondel.errors import RondelError
 from rondel.server.site import Site
 from rondel.sessions.event import Event
 from rondel.sessions.events import Narrator
-from rondel.sessions.overview import core_of, open_questions
+from rondel.sessions.overview import open_questions, state_of
 from rondel.sessions.records import Result
 from rondel.sessions.session import Session
 
@@ -73,9 +73,9 @@ async def until_rest(site: Site, session: Session, after: int) -> AsyncIterator[
 
 def said(site: Site, session: Session) -> Said:
     """What the session has come to so far."""
-    core = core_of(site.engine, session)
+    state = state_of(site.engine, session)
     result = session.snapshot()
-    questions = open_questions(core)
+    questions = open_questions(state)
     return Said(result.status, _text(result, questions), result, questions)
 
 
