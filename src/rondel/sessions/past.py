@@ -70,8 +70,8 @@ class Past:
                 apply(state, tick)
                 if search.finds(effects, position):
                     break
-            if stop == self.length and address in _under_way(state) and search.found is None:
-                search.found = self.length
+            if stop == self.length and search.found is None:
+                search.look_at(_under_way(state), self.length)
             if start <= least or (search.found is not None and not was_under_way):
                 return search.found is not None
             stop = start
@@ -123,6 +123,12 @@ class _Search:
                 return True
             self._known.append(address)
         return False
+
+    def look_at(self, under_way: list[str], length: int) -> None:
+        """Whether the address is one of those that the session has come to and not settled."""
+        self._known.extend(under_way)
+        if self.address in under_way:
+            self.found = length
 
     def result(self) -> int:
         if self.found is not None:
