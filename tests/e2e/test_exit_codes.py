@@ -238,3 +238,11 @@ def test_a_bad_end_is_told_with_what_check_would_have_said(call: Call, graph_fil
     assert "[unfed_score]" in ran.err
     scored = BLIND.replace("quite good", "'Score: 95/100'")
     assert call("run", graph_file(scored), "-i", "tea").err == ""
+
+
+def test_debug_shows_where_a_node_failed(call: Call, graph_file: Write) -> None:
+    text = 'from rondel import Graph\n\ngraph = Graph("bad")\n\n\n@graph.node\ndef broken(inp):\n'
+    file = graph_file(f"{text}    return 1 / 0\n", "bad.py")
+    assert "Traceback" not in call("run", file, "--db", ":memory:").err
+    shown = call("run", file, "--db", ":memory:", "--debug").err
+    assert f'File "{file}", line 8, in broken' in shown

@@ -15,12 +15,18 @@ def _ignored(_: object) -> None:
 def hushed(*, debug: bool) -> Iterator[None]:
     """Keep warnings, logged lines and tracebacks of libraries from the user's terminal.
 
-    What the user asks Python for (-W, a log handler of one's own) still shows.
+    What the user asks Python for (-W, a log handler of one's own) still shows. With `debug` all of
+    it does, and the tracebacks of nodes that failed.
     """
+    import logging
+
+    if debug:
+        log = logging.getLogger("rondel")
+        log.setLevel(logging.DEBUG)
+        log.addHandler(logging.StreamHandler())
     if debug or sys.warnoptions:
         yield
         return
-    import logging
     import threading
     import warnings
 

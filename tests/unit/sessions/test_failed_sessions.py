@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rondel import Context, Engine, Graph
+from rondel import Context, Engine, Graph, Result
 from rondel.engine import ticks
 from tests.unit.sessions.playing import limited
 
@@ -184,3 +184,26 @@ def test_a_session_that_is_over_otherwise_is_returned(tmp_path: Path) -> None:
                 assert not any(isinstance(tick, ticks.Retried) for tick in session.journal())
 
     limited(main())
+
+
+SCRIPT = """
+graph:
+  id: script
+  nodes:
+    - id: Writer
+      type: agent
+      config: {provider: scripted, answers: [{error: the first is lost}, the second]}
+"""
+
+
+async def _resumed_script() -> Result:
+    async with Engine(db=None) as engine:
+        session = await engine.start(Graph.loads(SCRIPT), "task")
+        assert (await session.settled()).status == "failed"
+        await session.resume()
+        return await session.settled()
+
+
+def test_a_script_goes_on_behind_the_answer_that_failed() -> None:
+    result = asyncio.run(_resumed_script())
+    assert (result.status, result.output) == ("completed", "the second")

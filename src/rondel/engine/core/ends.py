@@ -91,6 +91,7 @@ def take_up_again(state: SessionState) -> bool:
     state.message = ""
     change_status(state, "running", "")
     if failure.step is not None:
+        failure.step.earlier += len(failure.step.attempts) + 1
         failure.step.attempts = ()
         state.mark(StepStarted(failure.step, failure.step.address))
     return True

@@ -117,6 +117,7 @@ class _Step(msgspec.Struct, omit_defaults=True):
     routing: tuple[Message, ...] | None = None
     parts: dict[str, Any] | None = None
     attempts: tuple[str, ...] = ()
+    earlier: int = 0
     due: float = 0.0
 
 
@@ -265,6 +266,7 @@ def _dump_step(step: Step) -> _Step:
         routing=step.routing,
         parts=step.parts,
         attempts=step.attempts,
+        earlier=step.earlier,
         due=step.due,
     )
 
@@ -415,7 +417,7 @@ class _Restoration:
         step.answer = data.answer
         step.routing = data.routing
         step.parts = data.parts
-        step.attempts, step.due = data.attempts, data.due
+        step.attempts, step.earlier, step.due = data.attempts, data.earlier, data.due
         self._restored[number] = step
         return step
 

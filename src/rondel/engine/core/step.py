@@ -21,6 +21,7 @@ class Step:
         "answer",
         "attempts",
         "due",
+        "earlier",
         "frame",
         "fresh",
         "inputs",
@@ -61,6 +62,8 @@ class Step:
         self.answer: Any = None
         self.attempts: tuple[str, ...] = ()
         """The errors of those that failed."""
+        self.earlier = 0
+        """How many attempts failed before the session was taken up again."""
         self.due = 0.0
         """When the next one begins."""
         self.parts: dict[str, Any] | None = None

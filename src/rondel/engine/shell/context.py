@@ -111,7 +111,12 @@ class StepContext:
 
     @property
     def attempt(self) -> int:
-        return len(self.step.attempts) + 1
+        return self.step.earlier + len(self.step.attempts) + 1
+
+    @property
+    def failed(self) -> int:
+        """How many attempts failed since the step was last begun anew."""
+        return len(self.step.attempts)
 
     def put_off(self, error: str, wait: float) -> Coroutine[Any, Any, None]:
         """An attempt failed with this error: return when the next one begins."""

@@ -176,7 +176,11 @@ class PartContext:
 
     @property
     def attempt(self) -> int:
-        return 1 if self.retried is None else len(self.retried) + 1
+        return self._ctx.attempt + self.failed
+
+    @property
+    def failed(self) -> int:
+        return 0 if self.retried is None else len(self.retried)
 
     async def put_off(self, error: str, wait: float) -> None:
         self.retried = [*(self.retried or ()), error]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -36,6 +37,8 @@ FINISHED: Final = Finished
 MESSAGE: Final = Message
 SIGN: Final = force_setattr
 """Known to compiled code without a look for their names."""
+
+LOG: Final = logging.getLogger("rondel.steps")
 
 NO_USAGE: Final[list[Usage]] = []
 NO_ERRORS: Final[list[str]] = []
@@ -161,6 +164,7 @@ class Executor:
         )
 
     def _failed(self, step: Step, ctx: StepContext, error: BaseException) -> ticks.Failed:
+        LOG.debug("%s failed", step.address, exc_info=error)
         now = self._clock()
         return ticks.Failed(
             now,

@@ -54,7 +54,7 @@ def _with_timeout(call: Handler, seconds: float) -> Handler:
 def _with_retries(call: Handler, retry: Retry) -> Handler:
     async def retried(ctx: Any) -> Outcome | Lock:
         await ctx.until_due()
-        while ctx.attempt < retry.max_attempts:
+        while ctx.failed + 1 < retry.max_attempts:
             try:
                 return await call(ctx)
             except BaseException as raised:
@@ -62,7 +62,7 @@ def _with_retries(call: Handler, retry: Retry) -> Handler:
                 if not isinstance(error, Exception) or not getattr(error, "retryable", True):
                     raise
                 text = describe(error)
-            wait = retry.min_wait * 2 ** min(ctx.attempt - 1, MOST_DOUBLINGS)
+            wait = retry.min_wait * 2 ** min(ctx.failed, MOST_DOUBLINGS)
             await ctx.put_off(text, min(wait, retry.max_wait))
         return await call(ctx)
 
