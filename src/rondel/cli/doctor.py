@@ -14,6 +14,7 @@ import msgspec
 import typer
 
 from rondel.cli.options import AsDocument, Db, Debug
+from rondel.cli.screen import visible
 from rondel.errors import RondelError
 
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY")
@@ -52,7 +53,7 @@ def doctor(
     else:
         for finding in found:
             mark = "ok" if finding.ok else "MISSING" if finding.needed else "-"
-            print(f"{mark:8}{finding.name:14}{finding.note}")
+            print(f"{mark:8}{finding.name:14}{visible(finding.note)}")
     return 0 if all(finding.ok for finding in found if finding.needed) else 1
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from rondel.cli.options import Db, Debug
+from rondel.cli.screen import visible
 from rondel.errors import CallError
 from rondel.graph.names import Names
 
@@ -46,7 +47,7 @@ def tokens(
             print(known.create(name or "", role, group))
         elif action == "revoke":
             known.revoke(name or "")
-            print(f"revoked {name}")
+            print(f"revoked {visible(name or '')}")
         else:
             _list(known)
     finally:

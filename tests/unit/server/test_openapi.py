@@ -54,5 +54,8 @@ def test_every_operation_has_a_stable_id_and_says_what_it_is_for(
         assert len(set(ids)) == len(ids)
         assert {"startSession", "watchSession", "answerSession", "getInsights"} <= set(ids)
         assert all(operation["description"] for operation in found)
-        assert "/api/v1/sessions/{id}/fork" in document["paths"]
+        page = (Path(__file__).parents[3] / "docs" / "reference" / "http.md").read_text()
+        for path, operations in document["paths"].items():
+            for method in operations:
+                assert f"`{method.upper()} {path}`" in page
         assert document["components"]["schemas"]["Problem"]["properties"]["detail"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -147,6 +148,14 @@ def test_two_tenants_see_nothing_of_each_other(guarded: Guarded, folder: Path) -
     told.append(bert.post(f"/sessions/{mine}/promote", {"address": "Draft"}, 404))
     assert "annas secret" not in json.dumps(told)
     assert all(mine not in json.dumps(each) for each in told[:5])
+    called = {"name": "rondel_watch", "arguments": {"session_id": mine, "wait": 0}}
+    for order in ({"method": "tools/list"}, {"method": "tools/call", "params": called}):
+        accepted = {"Accept": "application/json, text/event-stream"}
+        rpc = {"jsonrpc": "2.0", "id": 1, "params": {}, **order}
+        reply = bert.client.post("/mcp", json=rpc, headers=accepted)
+        assert reply.status_code == 200, reply.text
+        assert "annas" not in reply.text
+        assert ("rondel_watch" if "list" in order["method"] else "there is no") in reply.text
     with pytest.raises(WebSocketException):
         connect(
             f"{bert.url.replace('http', 'ws')}/api/v1/sessions/{mine}/ws",
@@ -424,3 +433,10 @@ def test_secrets_are_written_and_used_and_never_read_back(
     assert root.call("DELETE", "/secrets/MODEL_KEY", 204)
     root.call("DELETE", "/secrets/MODEL_KEY", 404)
     root.call("PUT", "/secrets/LD_PRELOAD", 400, json={"value": "x"})
+
+
+def test_the_page_on_security_names_tests_that_there_are() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "security.md").read_text()
+    named = set(re.findall(r"`(test_\w+)`", page))
+    assert named
+    assert named <= set(globals())
