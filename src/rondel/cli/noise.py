@@ -18,15 +18,14 @@ def hushed(*, debug: bool) -> Iterator[None]:
     What the user asks Python for (-W, a log handler of one's own) still shows. With `debug` all of
     it does, and the tracebacks of nodes that failed.
     """
-    import logging
-
     if debug:
-        log = logging.getLogger("rondel")
-        log.setLevel(logging.DEBUG)
-        log.addHandler(logging.StreamHandler())
-    if debug or sys.warnoptions:
+        with _tracebacks():
+            yield
+        return
+    if sys.warnoptions:
         yield
         return
+    import logging
     import threading
     import warnings
 
@@ -41,3 +40,18 @@ def hushed(*, debug: bool) -> Iterator[None]:
     finally:
         logging.lastResort = last
         sys.unraisablehook, threading.excepthook = unraisable, thread
+
+
+@contextmanager
+def _tracebacks() -> Iterator[None]:
+    """Show where nodes fail."""
+    import logging
+
+    log, handler = logging.getLogger("rondel"), logging.StreamHandler()
+    log.setLevel(logging.DEBUG)
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(logging.NOTSET)

@@ -91,7 +91,7 @@ def test_a_failed_step_that_is_resumed_has_all_its_attempts_again() -> None:
             assert (await session.result()).status == "failed"
             await session.resume()
             assert (await session.result()).status == "failed"
-            assert failing.attempts == [1, 2, 3, 1, 2, 3]
+            assert failing.attempts == [1, 2, 3, 4, 5, 6]
             assert session.snapshot().usage.model_calls == 6
 
     limited(main())

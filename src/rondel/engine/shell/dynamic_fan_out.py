@@ -176,7 +176,8 @@ class PartContext:
 
     @property
     def attempt(self) -> int:
-        return self._ctx.attempt + self.failed
+        begun: int = self._ctx.attempt
+        return begun + self.failed
 
     @property
     def failed(self) -> int:
