@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from rondel.engine.protocols import (
         Context,
         Emit,
+        Handler,
+        Lock,
         Middleware,
         Nothing,
         Outcome,
@@ -41,6 +43,8 @@ __all__ = [
     "Event",
     "Graph",
     "GraphError",
+    "Handler",
+    "Lock",
     "Message",
     "Middleware",
     "Nothing",
@@ -62,8 +66,8 @@ __all__ = [
 _HOMES = {
     "engine.message": ("Message",),
     "engine.protocols": (
-        *("Context", "Emit", "Middleware", "Nothing", "Outcome", "Processor", "Question"),
-        *("Router", "Suspend", "Usage", "Verdict"),
+        *("Context", "Emit", "Handler", "Lock", "Middleware", "Nothing", "Outcome"),
+        *("Processor", "Question", "Router", "Suspend", "Usage", "Verdict"),
     ),
     "engine.registry": ("Registry",),
     "errors": ("GraphError", "RondelError"),

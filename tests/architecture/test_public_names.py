@@ -17,6 +17,8 @@ NAMES = [
     "Event",
     "Graph",
     "GraphError",
+    "Handler",
+    "Lock",
     "Message",
     "Middleware",
     "Nothing",
