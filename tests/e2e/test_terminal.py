@@ -101,6 +101,7 @@ def arguments(call: Call, graph_file: GraphFile, tmp_path: Path) -> Callable[[st
             "doctor": ["doctor", "--graphs", f"nowhere{ATTACK}", "--db", db],
             "serve": ["serve", "--host", f"nowhere{ATTACK}", "--db", db],
             "verify": ["verify", db],
+            "worker": ["worker", "--db", f"nowhere{ATTACK}"],
             "backup": ["backup", db, str(tmp_path / f"away{ESCAPES}")],
             "repair": ["repair", db, str(tmp_path / f"saved{ESCAPES}")],
         }[verb]
