@@ -1,4 +1,4 @@
-/** What the server's answers hold, as far as the pages read it; `contract.test.ts` holds them to OpenAPI. */
+/** What the server's answers hold, as far as the pages read it. */
 
 import type { Message } from "../model/events";
 import type { EdgeDoc, LoopContract } from "../model/graph";
