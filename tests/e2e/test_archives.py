@@ -100,7 +100,7 @@ def test_an_export_overwrites_nothing_unless_told_to(call: Call, waiting: str, f
         (lambda text: '{"a": 1}', "is not a session"),
         (lambda text: text.replace('"version":1', '"version":9', 1), "has version 9"),
         (lambda text: text.replace('"ticks":3', '"ticks":true'), "session.jsonl:1: the session is"),
-        (lambda text: text.replace('"type":"human"', '"type":"x"'), "the session's graph is"),
+        (lambda text: text.replace('"type":"human"', '"kind":"x"'), "the session's graph is"),
         (lambda text: "\n".join(text.splitlines()[:-1]), "is not whole: it has 2 of 3 ticks"),
         (lambda text: text[:-20], "session.jsonl:4: a record of the journal is damaged"),
         (

@@ -23,7 +23,7 @@ def test_killed_at_every_write_a_session_goes_on(victim: str, point: str, tmp_pa
     assert kills(victim, point, tmp_path) >= 8
 
 
-@pytest.mark.parametrize(("victim", "point"), zip(VICTIMS, cycle(POINTS), strict=False))
+@pytest.mark.parametrize(("victim", "point"), [*zip(VICTIMS, cycle(POINTS), strict=False)])
 def test_so_it_does_on_postgresql(victim: str, point: str, tmp_path: Path, database: str) -> None:
     assert kills(victim, point, tmp_path, RONDEL_FAULT_DATABASE=database) >= 8
 
