@@ -105,7 +105,8 @@ def test_a_planted_key_works_and_is_nowhere(
         sent = json.dumps([seen.path, seen.headers, server.bodies[0]])
     if place not in ("unused", "user", "address in vars"):
         assert KEY in sent
-    id = json.loads(said.splitlines()[-1 if reply.status == 200 else -2])["session_id"]
+    told = [line for line in said.splitlines() if line.startswith("{")]
+    id = json.loads(told[-1])["session_id"]
     said += rondel("run", file, "-i", "x")  # nobody listens any more
     for arguments in (
         ("show", id, "--steps"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -164,7 +165,7 @@ class Executor:
         )
 
     def _failed(self, step: Step, ctx: StepContext, error: BaseException) -> ticks.Failed:
-        LOG.debug("%s failed", step.address, exc_info=error)
+        _log_where(step, error)
         now = self._clock()
         return ticks.Failed(
             now,
@@ -243,6 +244,13 @@ def _signed(step: Step, source: str, emitted: Sequence[Message]) -> tuple[Messag
         elif signed != source:
             foreign = True
     return tuple([replace(message, source=source) for message in messages]) if foreign else messages
+
+
+def _log_where(step: Step, error: BaseException) -> None:
+    """Log where a node failed; what the error says may hold a secret, so that is not logged."""
+    if LOG.isEnabledFor(logging.DEBUG):
+        where = "".join(traceback.format_tb(error.__traceback__))
+        LOG.debug("%s failed with %s:\n%s", step.address, type(error).__name__, where)
 
 
 def _owned(error: BaseException) -> Exception:
