@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from hypothesis import HealthCheck, settings
 from rondel.journal.clock import Clock
 from tests import plain, postgres
 from tests.clock import Clock as Hand
+from tests.unit.sessions.playing import limited
 
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
@@ -76,3 +78,13 @@ def database(_kept_database: str) -> str:
     """The address of a database in PostgreSQL without any session."""
     postgres.empty(_kept_database)
     return _kept_database
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """An async test runs on an event loop of its own; hanging is a failure."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    names = inspect.signature(pyfuncitem.obj).parameters
+    limited(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
+    return True

@@ -57,21 +57,18 @@ def looping(rounds: int, window: int = -1) -> Graph:
     return graph
 
 
-def test_a_thousand_sessions_at_once_keep_their_journals_apart(tmp_path: Path) -> None:
+async def test_a_thousand_sessions_at_once_keep_their_journals_apart(tmp_path: Path) -> None:
     graph = looping(5)
 
-    async def main() -> None:
-        async with Engine(tmp_path / "db") as engine:
-            sessions = [await engine.start(graph, f"task {number}") for number in range(1000)]
-            results = await asyncio.gather(*(session.result() for session in sessions))
-            assert {result.status for result in results} == {"completed"}
-            for number, session in enumerate(sessions):
-                journal = session.journal()
-                assert isinstance(journal[0], ticks.Started)
-                assert journal[0].inputs == {"task": f"task {number}"}
-                assert [tick.step for tick in journal[1:]] == [1, 2, 3, 4, 5, 6]
-
-    asyncio.run(main())
+    async with Engine(tmp_path / "db") as engine:
+        sessions = [await engine.start(graph, f"task {number}") for number in range(1000)]
+        results = await asyncio.gather(*(session.result() for session in sessions))
+        assert {result.status for result in results} == {"completed"}
+        for number, session in enumerate(sessions):
+            journal = session.journal()
+            assert isinstance(journal[0], ticks.Started)
+            assert journal[0].inputs == {"task": f"task {number}"}
+            assert [tick.step for tick in journal[1:]] == [1, 2, 3, 4, 5, 6]
 
 
 def test_a_waiting_session_costs_no_task_and_hardly_any_memory(tmp_path: Path) -> None:
@@ -112,16 +109,13 @@ def test_the_journal_grows_by_the_same_amount_every_round(tmp_path: Path) -> Non
     assert later < 1.3 * first
 
 
-def test_a_long_session_opens_from_its_snapshot(tmp_path: Path) -> None:
+async def test_a_long_session_opens_from_its_snapshot(tmp_path: Path) -> None:
     """Opening folds only what came after the newest snapshot."""
 
-    async def main() -> None:
-        async with Engine(tmp_path / "db") as engine:
-            session = await engine.start(looping(9_000, window=0), "task")
-            await session.settled()
-            folded = engine.store.latest_snapshot(session.id)
-            assert folded is not None
-            assert session.row.length - folded[0] <= 2000
-            assert len(folded[1]) < 5000
-
-    asyncio.run(main())
+    async with Engine(tmp_path / "db") as engine:
+        session = await engine.start(looping(9_000, window=0), "task")
+        await session.settled()
+        folded = engine.store.latest_snapshot(session.id)
+        assert folded is not None
+        assert session.row.length - folded[0] <= 2000
+        assert len(folded[1]) < 5000

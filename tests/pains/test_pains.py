@@ -13,7 +13,7 @@ import pytest
 from rondel import Context, Engine, Graph, Session
 from tests.e2e.command import rondel
 from tests.unit.engine.refining import refine, tokens, with_breaker
-from tests.unit.sessions.playing import limited, play
+from tests.unit.sessions.playing import play
 
 SIZES = range(1, 7)
 
@@ -168,40 +168,34 @@ def test_the_cap_is_the_number_of_rounds_in_a_loop_in_a_loop(outer: int, inner: 
 
 
 @pytest.mark.parametrize("rounds", SIZES)
-def test_the_cap_is_the_number_of_rounds_after_a_crash(rounds: int, tmp_path: Path) -> None:
+async def test_the_cap_is_the_number_of_rounds_after_a_crash(rounds: int, tmp_path: Path) -> None:
     """CrewAI's users get the rounds before a crash once more, or counted twice."""
 
-    async def main() -> None:
-        for crash in range(1, rounds + 1):
-            hang = Hang(crash)
-            graph = counting(rounds, body=hang)
-            db = tmp_path / f"{crash}.db"
-            async with Engine(db) as first:
-                session = await first.start(graph)
-                await hang.hangs.wait()
-            async with Engine(db) as second:
-                result = await (await second.resume(session.id, graph)).result()
-                assert (result.loops[0].rounds, result.output) == (rounds, f"round {rounds}")
-            assert hang.runs == {n: 1 + (n == crash) for n in range(1, rounds + 1)}
-
-    limited(main())
+    for crash in range(1, rounds + 1):
+        hang = Hang(crash)
+        graph = counting(rounds, body=hang)
+        db = tmp_path / f"{crash}.db"
+        async with Engine(db) as first:
+            session = await first.start(graph)
+            await hang.hangs.wait()
+        async with Engine(db) as second:
+            result = await (await second.resume(session.id, graph)).result()
+            assert (result.loops[0].rounds, result.output) == (rounds, f"round {rounds}")
+        assert hang.runs == {n: 1 + (n == crash) for n in range(1, rounds + 1)}
 
 
 @pytest.mark.parametrize("rounds", SIZES)
-def test_the_cap_is_the_number_of_rounds_in_a_fork(rounds: int) -> None:
+async def test_the_cap_is_the_number_of_rounds_in_a_fork(rounds: int) -> None:
     """LangGraph's users who travel back in time start to count where they left off, or anew."""
 
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            parent = await engine.start(counting(rounds))
-            await parent.result()
-            for at in range(1, rounds + 1):
-                fork = await parent.fork(f"head[{at}]")
-                result = await fork.result()
-                assert (result.loops[0].rounds, result.output) == (rounds, f"round {rounds}")
-                assert len([s for s in fork.steps() if s.node_id == "body"]) == rounds
-
-    limited(main())
+    async with Engine(db=None) as engine:
+        parent = await engine.start(counting(rounds))
+        await parent.result()
+        for at in range(1, rounds + 1):
+            fork = await parent.fork(f"head[{at}]")
+            result = await fork.result()
+            assert (result.loops[0].rounds, result.output) == (rounds, f"round {rounds}")
+            assert len([s for s in fork.steps() if s.node_id == "body"]) == rounds
 
 
 def test_tokens_are_counted_once_in_a_loop_in_a_loop() -> None:
@@ -265,44 +259,40 @@ async def _locked(engine: Engine) -> Session:
     return session
 
 
-def test_a_lock_holds_for_another_engine(tmp_path: Path) -> None:
+async def test_a_lock_holds_for_another_engine(tmp_path: Path) -> None:
     """Users of breakers kept in memory open the session elsewhere, and the loop runs on."""
 
-    async def main() -> None:
-        async with Engine(tmp_path / "db") as first:
-            session = await _locked(first)
-            done = len(session.steps())
-        async with Engine(tmp_path / "db") as second:
-            assert await second.recover() == []
-            again = second.get(session.id)
-            with pytest.raises(Exception, match="locked"):
-                await again.resume()
-            assert (await again.settled()).status == "suspended_locked"
-            assert len(again.steps()) == done
-
-    limited(main())
+    async with Engine(tmp_path / "db") as first:
+        session = await _locked(first)
+        done = len(session.steps())
+    async with Engine(tmp_path / "db") as second:
+        assert await second.recover() == []
+        again = second.get(session.id)
+        with pytest.raises(Exception, match="locked"):
+            await again.resume()
+        assert (await again.settled()).status == "suspended_locked"
+        assert len(again.steps()) == done
 
 
 @pytest.mark.parametrize("restarted", [False, True])
-def test_after_a_trip_a_session_goes_on_at_the_very_step(tmp_path: Path, restarted: bool) -> None:
+async def test_after_a_trip_a_session_goes_on_at_the_very_step(
+    tmp_path: Path, restarted: bool
+) -> None:
     """Users of breakers that raise have no way on after a trip but to start all over."""
 
-    async def main() -> None:
-        engine = Engine(tmp_path / "db")
-        session = await _locked(engine)
-        if restarted:
-            await engine.close()
-            engine = Engine(tmp_path / "db")
-            session = engine.get(session.id)
-        before = [step.address for step in session.steps() if step.status == "completed"]
-        assert before == [f"Writer[{n}]/Writer" for n in range(1, 5)]
-        await session.unlock("it is nearly there")
-        result = await session.result()
+    engine = Engine(tmp_path / "db")
+    session = await _locked(engine)
+    if restarted:
         await engine.close()
-        assert result.status == "completed"
-        assert result.usage.model_calls == result.loops[0].rounds == 6
-
-    limited(main())
+        engine = Engine(tmp_path / "db")
+        session = engine.get(session.id)
+    before = [step.address for step in session.steps() if step.status == "completed"]
+    assert before == [f"Writer[{n}]/Writer" for n in range(1, 5)]
+    await session.unlock("it is nearly there")
+    result = await session.result()
+    await engine.close()
+    assert result.status == "completed"
+    assert result.usage.model_calls == result.loops[0].rounds == 6
 
 
 @pytest.mark.parametrize(("on_limit", "handed_on"), [("best", 2), ("last", 4)])

@@ -133,48 +133,39 @@ def test_every_group_at_once_in_one_file(tmp_path: Path) -> None:
     limited(main(), 60)
 
 
-def test_a_group_named_like_another_sessions_id_does_not_open_that_sessions_memory() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            (victim,) = await run_all(engine, [NONE], chatty())
-            (spy,) = await run_all(engine, [victim], chatty())
-            assert seen_by(engine.get(spy)) == {spy}
-            assert seen_by(engine.get(victim)) == {victim}
-            await engine.promote(victim, "recall[1]/say", 1.0)
-            (again,) = await run_all(engine, [victim], chatty())
-            assert seen_by(engine.get(again)) == {spy, again}
-
-    limited(main())
+async def test_a_group_named_like_another_sessions_id_does_not_open_that_sessions_memory() -> None:
+    async with Engine(db=None) as engine:
+        (victim,) = await run_all(engine, [NONE], chatty())
+        (spy,) = await run_all(engine, [victim], chatty())
+        assert seen_by(engine.get(spy)) == {spy}
+        assert seen_by(engine.get(victim)) == {victim}
+        await engine.promote(victim, "recall[1]/say", 1.0)
+        (again,) = await run_all(engine, [victim], chatty())
+        assert seen_by(engine.get(again)) == {spy, again}
 
 
-def test_a_fork_shares_a_named_group_but_not_its_parents_own() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            for raw, shares in ((NONE, False), ("a", True)):
-                (parent,) = await run_all(engine, [raw], chatty())
-                fork = await engine.get(parent).fork("recall[2]/recall")
-                await fork.settled()
-                last = fork.quarantine()[-1]
-                assert last.node_id == "done"
-                sessions = {entry["session"] for entry in last.data["history_context"]}
-                assert sessions == ({parent, fork.id} if shares else {fork.id})
-
-    limited(main())
+async def test_a_fork_shares_a_named_group_but_not_its_parents_own() -> None:
+    async with Engine(db=None) as engine:
+        for raw, shares in ((NONE, False), ("a", True)):
+            (parent,) = await run_all(engine, [raw], chatty())
+            fork = await engine.get(parent).fork("recall[2]/recall")
+            await fork.settled()
+            last = fork.quarantine()[-1]
+            assert last.node_id == "done"
+            sessions = {entry["session"] for entry in last.data["history_context"]}
+            assert sessions == ({parent, fork.id} if shares else {fork.id})
 
 
-def test_promoting_by_hand_goes_to_the_sessions_own_group_only() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            graph = chatty()
-            graph.memory(promote=[])
-            ids = {raw: id for raw in ("a", "b") for id in await run_all(engine, [raw], graph)}
-            engine.store.forget(Group("a"))
-            engine.store.forget(Group("b"))
-            (entry,) = await engine.promote(ids["a"], "recall[1]/say")
-            assert engine.store.recall(Group("a"), 0.0, 9) == [entry]
-            assert engine.store.recall(Group("b"), 0.0, 9) == []
-
-    limited(main())
+async def test_promoting_by_hand_goes_to_the_sessions_own_group_only() -> None:
+    async with Engine(db=None) as engine:
+        graph = chatty()
+        graph.memory(promote=[])
+        ids = {raw: id for raw in ("a", "b") for id in await run_all(engine, [raw], graph)}
+        engine.store.forget(Group("a"))
+        engine.store.forget(Group("b"))
+        (entry,) = await engine.promote(ids["a"], "recall[1]/say")
+        assert engine.store.recall(Group("a"), 0.0, 9) == [entry]
+        assert engine.store.recall(Group("b"), 0.0, 9) == []
 
 
 # Other processes, and crashes

@@ -511,30 +511,27 @@ def test_waiting_for_somebody_is_not_wall_time_of_the_run(clock: Clock) -> None:
     assert answered_late(clock, graph).status == "completed"
 
 
-def test_a_pause_and_a_night_without_a_process_are_not_wall_time(
+async def test_a_pause_and_a_night_without_a_process_are_not_wall_time(
     clock: Clock, tmp_path: Path
 ) -> None:
     graph = waiting_loop(clock, budget={"wall_time": "5s"})
 
-    async def main() -> None:
-        async with Engine(tmp_path / "db") as engine:
-            session = await engine.start(graph)
-            await session.settled()
-            await session.pause()
-            clock.time += 1000
-        clock.time += 50_000
-        async with Engine(tmp_path / "db") as engine:
-            session = await engine.resume(session.id, graph)
-            clock.time += 1000
-            while (await session.settled()).status == "waiting":
-                await session.answer("yes")
-            assert session.snapshot().loops[0].value == 6
-
-    limited(main())
+    async with Engine(tmp_path / "db") as engine:
+        session = await engine.start(graph)
+        await session.settled()
+        await session.pause()
+        clock.time += 1000
+    clock.time += 50_000
+    async with Engine(tmp_path / "db") as engine:
+        session = await engine.resume(session.id, graph)
+        clock.time += 1000
+        while (await session.settled()).status == "waiting":
+            await session.answer("yes")
+        assert session.snapshot().loops[0].value == 6
 
 
 @pytest.mark.parametrize("first", ["resume", "answer", "signal", "pause"])
-def test_whoever_takes_a_session_up_again_the_time_between_is_not_wall_time(
+async def test_whoever_takes_a_session_up_again_the_time_between_is_not_wall_time(
     clock: Clock, tmp_path: Path, first: str
 ) -> None:
     """The process dies while one branch waits for somebody and another is under way."""
@@ -556,29 +553,26 @@ def test_whoever_takes_a_session_up_again_the_time_between_is_not_wall_time(
     graph.edge("work", "done")
     graph.limits(wall_time="10m")
 
-    async def main() -> None:
-        async with Engine(tmp_path / "db") as engine:
-            session = await engine.start(graph)
-            await hangs.wait()
-            await until(lambda: bool(session.questions))
-        clock.time += 50_000
-        async with Engine(tmp_path / "db") as engine:
-            session = engine.get(session.id)
-            session.use(graph)
-            if first == "answer":
-                await session.answer("yes")
-            elif first == "signal":
-                await session.signal("hello")
-            elif first == "pause":
-                await session.pause()
-            if session.status in ("running", "paused"):
-                await session.resume()
-            if session.questions:
-                await session.answer("yes")
-            result = await session.settled()
-            assert (result.status, result.reason) == ("completed", "")
-
-    limited(main())
+    async with Engine(tmp_path / "db") as engine:
+        session = await engine.start(graph)
+        await hangs.wait()
+        await until(lambda: bool(session.questions))
+    clock.time += 50_000
+    async with Engine(tmp_path / "db") as engine:
+        session = engine.get(session.id)
+        session.use(graph)
+        if first == "answer":
+            await session.answer("yes")
+        elif first == "signal":
+            await session.signal("hello")
+        elif first == "pause":
+            await session.pause()
+        if session.status in ("running", "paused"):
+            await session.resume()
+        if session.questions:
+            await session.answer("yes")
+        result = await session.settled()
+        assert (result.status, result.reason) == ("completed", "")
 
 
 # The whole run
@@ -629,23 +623,20 @@ def test_continue_makes_the_call_that_was_refused() -> None:
     assert reason(played, "a") == "budget_exhausted"
 
 
-def test_the_question_says_what_was_spent_and_shows_the_refused_step_as_suspended() -> None:
-    async def main() -> None:
-        graph = relay(("a", calling(60)), ("b", calling(60)))
-        graph.loop("a", max_rounds=5, budget={"tokens": 50}, on_limit="human")
-        async with Engine(db=None) as engine:
-            session = await engine.start(graph)
-            result = await session.settled()
-            assert (result.status, result.reason) == ("waiting", "question_open")
-            (question,) = session.asking
-            assert (question.node_id, question.address) == ("a", "a[1]")
-            assert "60 of 50" in question.description
-            assert [(s.node_id, s.status) for s in session.steps()] == [
-                ("a", "completed"),
-                ("b", "suspended"),
-            ]
-
-    limited(main())
+async def test_the_question_says_what_was_spent_and_shows_the_refused_step_as_suspended() -> None:
+    graph = relay(("a", calling(60)), ("b", calling(60)))
+    graph.loop("a", max_rounds=5, budget={"tokens": 50}, on_limit="human")
+    async with Engine(db=None) as engine:
+        session = await engine.start(graph)
+        result = await session.settled()
+        assert (result.status, result.reason) == ("waiting", "question_open")
+        (question,) = session.asking
+        assert (question.node_id, question.address) == ("a", "a[1]")
+        assert "60 of 50" in question.description
+        assert [(s.node_id, s.status) for s in session.steps()] == [
+            ("a", "completed"),
+            ("b", "suspended"),
+        ]
 
 
 @pytest.mark.parametrize("answer", ["best", "stop"])
@@ -677,26 +668,23 @@ def test_several_refused_calls_ask_once_and_are_all_made() -> None:
     assert played.result.status == "completed"
 
 
-def test_a_refused_call_waits_for_an_answer_in_another_process(tmp_path: Path) -> None:
+async def test_a_refused_call_waits_for_an_answer_in_another_process(tmp_path: Path) -> None:
     graph = relay(("a", calling(60)), ("b", calling(60)))
     graph.loop("a", max_rounds=5, budget={"tokens": 50}, on_limit="human")
 
-    async def main() -> None:
-        async with Engine(tmp_path / "db") as engine:
-            session = await engine.start(graph)
-            assert (await session.settled()).status == "waiting"
-        async with Engine(tmp_path / "db") as engine:
-            session = engine.get(session.id)
-            session.use(graph)
-            await session.answer("continue")
-            assert (await session.settled()).usage.tokens == 120
-            await session.answer("best")
-            assert (await session.settled()).output == "b 1"
-
-    limited(main())
+    async with Engine(tmp_path / "db") as engine:
+        session = await engine.start(graph)
+        assert (await session.settled()).status == "waiting"
+    async with Engine(tmp_path / "db") as engine:
+        session = engine.get(session.id)
+        session.use(graph)
+        await session.answer("continue")
+        assert (await session.settled()).usage.tokens == 120
+        await session.answer("best")
+        assert (await session.settled()).output == "b 1"
 
 
-def test_what_was_spent_before_a_restart_is_spent(tmp_path: Path) -> None:
+async def test_what_was_spent_before_a_restart_is_spent(tmp_path: Path) -> None:
     hung: list[str] = []
     hangs = asyncio.Event()
     pay = calling(60)
@@ -710,39 +698,33 @@ def test_what_was_spent_before_a_restart_is_spent(tmp_path: Path) -> None:
 
     graph = relay(("a", work), budget={"tokens": 150})
 
-    async def main() -> None:
-        async with Engine(tmp_path / "db") as engine:
-            session = await engine.start(graph)
-            await hangs.wait()
-        async with Engine(tmp_path / "db") as engine:
-            result = await (await engine.resume(session.id, graph)).result()
-            assert (result.loops[0].rounds, result.loops[0].value) == (3, 180)
-
-    limited(main())
+    async with Engine(tmp_path / "db") as engine:
+        session = await engine.start(graph)
+        await hangs.wait()
+    async with Engine(tmp_path / "db") as engine:
+        result = await (await engine.resume(session.id, graph)).result()
+        assert (result.loops[0].rounds, result.loops[0].value) == (3, 180)
 
 
-def test_an_inner_loop_that_asks_starts_nothing_once_the_outer_one_is_cut() -> None:
+async def test_an_inner_loop_that_asks_starts_nothing_once_the_outer_one_is_cut() -> None:
     rounds: list[int] = []
 
-    async def main() -> None:
-        async def spends(inp: Context) -> str:
-            await asyncio.sleep(0.02)
-            for _ in range(2):
-                await inp.reserve(lambda: tokens(60))
-                inp.charge(tokens(60))
-            return "never"
+    async def spends(inp: Context) -> str:
+        await asyncio.sleep(0.02)
+        for _ in range(2):
+            await inp.reserve(lambda: tokens(60))
+            inp.charge(tokens(60))
+        return "never"
 
-        graph = nested({"budget": {"tokens": 50}}, {"max_rounds": 1, "on_limit": "human"}, price=0)
-        graph.document["graph"]["nodes"].pop(1)
-        graph.node(id="inner")(lambda inp: (rounds.append(inp.round), "x")[1])
-        graph.node(id="spends")(spends)
-        graph.edge("outer", "spends")
-        graph.edge("spends", "gate")
-        played = await playing(graph, answers=["continue"])
-        assert played.result.status == "completed"
-        assert rounds == [1]
-
-    limited(main())
+    graph = nested({"budget": {"tokens": 50}}, {"max_rounds": 1, "on_limit": "human"}, price=0)
+    graph.document["graph"]["nodes"].pop(1)
+    graph.node(id="inner")(lambda inp: (rounds.append(inp.round), "x")[1])
+    graph.node(id="spends")(spends)
+    graph.edge("outer", "spends")
+    graph.edge("spends", "gate")
+    played = await playing(graph, answers=["continue"])
+    assert played.result.status == "completed"
+    assert rounds == [1]
 
 
 def paid(*texts: str, used: int) -> dict[str, Any]:

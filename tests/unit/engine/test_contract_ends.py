@@ -20,7 +20,7 @@ from tests.unit.engine.refining import (
     tokens,
     with_breaker,
 )
-from tests.unit.sessions.playing import Played, limited, play
+from tests.unit.sessions.playing import Played, play
 
 # Where it goes, and with what
 
@@ -162,23 +162,20 @@ def asked(*answers: str, scores: list[Any] | None = None, **contract: Any) -> Pl
     return play(graph, answers=answers)
 
 
-def test_at_its_limit_a_loop_asks_as_its_head_with_its_round() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await engine.start(refine([50], on_limit="human", max_rounds=2))
-            result = await session.settled()
-            assert (result.status, result.reason) == ("waiting", "question_open")
-            (question,) = session.asking
-            assert (question.node_id, question.address) == ("writer", "writer[2]")
-            assert question.actions == ["continue", "best", "stop"]
-            await session.answer("best", node="writer")
-            assert (await session.settled()).status == "completed"
-            told = [e async for e in session.events()]
-            required = next(e for e in told if e.event == "human_input_required")
-            assert (required.node_id, required.address) == ("writer", "writer[2]")
-            assert [m["content"] for m in required.data["messages"]] == ["review 1"]
-
-    limited(main())
+async def test_at_its_limit_a_loop_asks_as_its_head_with_its_round() -> None:
+    async with Engine(db=None) as engine:
+        session = await engine.start(refine([50], on_limit="human", max_rounds=2))
+        result = await session.settled()
+        assert (result.status, result.reason) == ("waiting", "question_open")
+        (question,) = session.asking
+        assert (question.node_id, question.address) == ("writer", "writer[2]")
+        assert question.actions == ["continue", "best", "stop"]
+        await session.answer("best", node="writer")
+        assert (await session.settled()).status == "completed"
+        told = [e async for e in session.events()]
+        required = next(e for e in told if e.event == "human_input_required")
+        assert (required.node_id, required.address) == ("writer", "writer[2]")
+        assert [m["content"] for m in required.data["messages"]] == ["review 1"]
 
 
 def test_a_loop_with_its_goal_reached_asks_nobody() -> None:
@@ -212,15 +209,12 @@ def test_anything_else_is_asked_again(answer: str) -> None:
     assert repr(answer) in questions[1].data["description"] or not answer
 
 
-def test_an_answer_that_is_no_text_is_asked_again() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await engine.start(refine([50], on_limit="human", max_rounds=1))
-            await session.settled()
-            await session.answer({"continue": 3})
-            assert (await session.settled()).status == "waiting"
-
-    limited(main())
+async def test_an_answer_that_is_no_text_is_asked_again() -> None:
+    async with Engine(db=None) as engine:
+        session = await engine.start(refine([50], on_limit="human", max_rounds=1))
+        await session.settled()
+        await session.answer({"continue": 3})
+        assert (await session.settled()).status == "waiting"
 
 
 def test_best_goes_on_with_the_best_round() -> None:
@@ -378,15 +372,12 @@ def test_until_that_raises_fails_the_session() -> None:
     assert played.times["critic"] == 1
 
 
-def test_until_is_recorded_after_every_round() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await engine.start(refine([50], max_rounds=9, until="round >= 3"))
-            await session.result()
-            judged = [t.met for t in session.journal() if isinstance(t, ticks.UntilChecked)]
-            assert judged == [False, False, True]
-
-    limited(main())
+async def test_until_is_recorded_after_every_round() -> None:
+    async with Engine(db=None) as engine:
+        session = await engine.start(refine([50], max_rounds=9, until="round >= 3"))
+        await session.result()
+        judged = [t.met for t in session.journal() if isinstance(t, ticks.UntilChecked)]
+        assert judged == [False, False, True]
 
 
 def test_an_inner_loop_says_what_was_said_in_its_last_round() -> None:
@@ -475,73 +466,61 @@ def test_a_goal_in_a_subgraph_bounds_the_session() -> None:
     assert missed.result.status == "bounded"
 
 
-def test_a_loop_in_a_subgraph_asks_with_its_whole_name() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await engine.start(inside({"max_rounds": 1, "on_limit": "human"}, rounds=1))
-            await session.settled()
-            (question,) = session.asking
-            assert (question.node_id, question.address) == ("S/writer", "S[1]/S/writer[1]")
-            await session.answer("continue 1")
-            await session.settled()
-            await session.answer("best", node="S/writer")
-            assert (await session.settled()).status == "completed"
-
-    limited(main())
+async def test_a_loop_in_a_subgraph_asks_with_its_whole_name() -> None:
+    async with Engine(db=None) as engine:
+        session = await engine.start(inside({"max_rounds": 1, "on_limit": "human"}, rounds=1))
+        await session.settled()
+        (question,) = session.asking
+        assert (question.node_id, question.address) == ("S/writer", "S[1]/S/writer[1]")
+        await session.answer("continue 1")
+        await session.settled()
+        await session.answer("best", node="S/writer")
+        assert (await session.settled()).status == "completed"
 
 
 # Together
 
 
-def test_a_refused_answer_leaves_the_loop_waiting() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await engine.start(refine([50], on_limit="human", max_rounds=1))
-            await session.settled()
-            with pytest.raises(CallError):
-                await session.answer("best", node="nobody")
-            assert session.status == "waiting"
-
-    limited(main())
+async def test_a_refused_answer_leaves_the_loop_waiting() -> None:
+    async with Engine(db=None) as engine:
+        session = await engine.start(refine([50], on_limit="human", max_rounds=1))
+        await session.settled()
+        with pytest.raises(CallError):
+            await session.answer("best", node="nobody")
+        assert session.status == "waiting"
 
 
-def test_a_loop_judges_its_rounds_while_somebody_else_is_asked() -> None:
+async def test_a_loop_judges_its_rounds_while_somebody_else_is_asked() -> None:
     rounds: list[int] = []
 
-    async def main() -> None:
-        graph = Graph("beside", start=["ask", "worker"], end=["done"])
-        graph.add("ask", "human", {"description": "?"})
-        graph.node(id="worker")(lambda inp: (rounds.append(inp.round), "x")[1])
-        graph.node(id="done")(lambda _inp: "done")
-        graph.edge("worker", "worker")
-        graph.edge("worker", "done", when=False)
-        graph.edge("ask", "done")
-        graph.loop("worker", until="round >= 3")
-        async with Engine(db=None) as engine:
-            session = await engine.start(graph)
-            assert (await session.settled()).status == "waiting"
-            assert rounds == [1, 2, 3]
-
-    limited(main())
+    graph = Graph("beside", start=["ask", "worker"], end=["done"])
+    graph.add("ask", "human", {"description": "?"})
+    graph.node(id="worker")(lambda inp: (rounds.append(inp.round), "x")[1])
+    graph.node(id="done")(lambda _inp: "done")
+    graph.edge("worker", "worker")
+    graph.edge("worker", "done", when=False)
+    graph.edge("ask", "done")
+    graph.loop("worker", until="round >= 3")
+    async with Engine(db=None) as engine:
+        session = await engine.start(graph)
+        assert (await session.settled()).status == "waiting"
+        assert rounds == [1, 2, 3]
 
 
-def test_a_way_out_is_processed_while_another_loop_asks() -> None:
-    async def main() -> None:
-        graph = extracting(r"review (\d)", max_rounds=2)
-        graph.document["graph"]["start"] = ["writer", "asker"]
-        graph.node(id="asker")(lambda _inp: "asking")
-        graph.edge("asker", "asker")
-        graph.edge("asker", "done", when=False)
-        graph.node(id="then")(lambda inp: inp.text)
-        graph.document["graph"]["edges"][2]["to"] = "then"
-        graph.document["graph"]["end"] = ["then"]
-        graph.loop("asker", max_rounds=1, on_limit="human")
-        async with Engine(db=None) as engine:
-            session = await engine.start(with_breaker(graph, "off"))
-            assert (await session.settled()).status == "waiting"
-            assert [s.status for s in session.steps() if s.node_id == "then"] == ["completed"]
-
-    limited(main())
+async def test_a_way_out_is_processed_while_another_loop_asks() -> None:
+    graph = extracting(r"review (\d)", max_rounds=2)
+    graph.document["graph"]["start"] = ["writer", "asker"]
+    graph.node(id="asker")(lambda _inp: "asking")
+    graph.edge("asker", "asker")
+    graph.edge("asker", "done", when=False)
+    graph.node(id="then")(lambda inp: inp.text)
+    graph.document["graph"]["edges"][2]["to"] = "then"
+    graph.document["graph"]["end"] = ["then"]
+    graph.loop("asker", max_rounds=1, on_limit="human")
+    async with Engine(db=None) as engine:
+        session = await engine.start(with_breaker(graph, "off"))
+        assert (await session.settled()).status == "waiting"
+        assert [s.status for s in session.steps() if s.node_id == "then"] == ["completed"]
 
 
 # Goal before limit

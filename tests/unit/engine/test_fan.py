@@ -15,7 +15,7 @@ import rondel
 from rondel import Context, Engine, Graph, Message
 from rondel.engine.protocols import Usage
 from rondel.errors import GraphError
-from tests.unit.sessions.playing import limited, until
+from tests.unit.sessions.playing import until
 
 REGEX = {"type": "regex", "config": {"pattern": r"^- (.*)$"}}
 
@@ -111,7 +111,7 @@ def test_every_run_sees_what_came_by_other_edges() -> None:
     assert seen == [["be brief", "a"], ["be brief", "b"]]
 
 
-def test_an_agent_takes_one_scripted_answer_a_run_and_pays_for_each() -> None:
+async def test_an_agent_takes_one_scripted_answer_a_run_and_pays_for_each() -> None:
     graph = Graph.loads("""
 graph:
   id: g
@@ -134,16 +134,13 @@ graph:
     - {from: Worker, to: Out}
 """)
 
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await engine.start(graph)
-            result = await session.result()
-            (step,) = [step for step in session.steps() if step.node_id == "Worker"]
-            assert [message["content"] for message in step.outputs] == ["one", "two", "three"]
-            assert (result.usage.model_calls, result.usage.tokens) == (3, 21)
-            assert len(session.ledger()) == 3
-
-    limited(main())
+    async with Engine(db=None) as engine:
+        session = await engine.start(graph)
+        result = await session.result()
+        (step,) = [step for step in session.steps() if step.node_id == "Worker"]
+        assert [message["content"] for message in step.outputs] == ["one", "two", "three"]
+        assert (result.usage.model_calls, result.usage.tokens) == (3, 21)
+        assert len(session.ledger()) == 3
 
 
 def test_a_failed_run_is_tried_again_alone() -> None:
@@ -162,7 +159,7 @@ def test_a_failed_run_is_tried_again_alone() -> None:
     assert sorted(tried) == ["a", "b", "b", "c"]
 
 
-def test_runs_that_are_done_are_not_done_again_after_a_crash(tmp_path: Path) -> None:
+async def test_runs_that_are_done_are_not_done_again_after_a_crash(tmp_path: Path) -> None:
     done: list[str] = []
     stuck = True
 
@@ -175,19 +172,15 @@ def test_runs_that_are_done_are_not_done_again_after_a_crash(tmp_path: Path) -> 
 
     graph = fanned({"type": "map"}, lambda inp: [Message(letter) for letter in "abc"], work)
 
-    async def main() -> None:
-        nonlocal stuck
-        async with Engine(db=tmp_path / "s.db") as engine:
-            session = await engine.start(graph)
-            await until(lambda: len(session.ledger()) == 2)
-        stuck = False
-        async with Engine(db=tmp_path / "s.db") as engine:
-            session = await engine.resume(session.id, graph)
-            result = await session.result()
-            assert (result.output, result.usage.model_calls) == ("a|b|c", 3)
-        assert sorted(done) == ["a", "b", "c"]
-
-    limited(main())
+    async with Engine(db=tmp_path / "s.db") as engine:
+        session = await engine.start(graph)
+        await until(lambda: len(session.ledger()) == 2)
+    stuck = False
+    async with Engine(db=tmp_path / "s.db") as engine:
+        session = await engine.resume(session.id, graph)
+        result = await session.result()
+        assert (result.output, result.usage.model_calls) == ("a|b|c", 3)
+    assert sorted(done) == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Iterator
 from hashlib import sha256
@@ -133,28 +132,22 @@ def test_the_same_bytes_take_their_room_once(tmp_path: Path) -> None:
 # What callers use
 
 
-def test_too_large_is_refused_with_what_to_do(tmp_path: Path) -> None:
+async def test_too_large_is_refused_with_what_to_do(tmp_path: Path) -> None:
     file = tmp_path / "big.bin"
     file.write_bytes(bytes(101))
     attachments = Attachments(MemoryStore(), largest=100)
 
-    async def main() -> None:
-        for source in (file, bytes(101)):
-            with pytest.raises(CallError, match="has 101 bytes and an attachment may have 100"):
-                await attachments.add(source)
-        assert (await attachments.add(bytes(100))).size == 100
-
-    asyncio.run(main())
+    for source in (file, bytes(101)):
+        with pytest.raises(CallError, match="has 101 bytes and an attachment may have 100"):
+            await attachments.add(source)
+    assert (await attachments.add(bytes(100))).size == 100
 
 
-def test_a_file_that_cannot_be_read_is_told_in_a_line(tmp_path: Path) -> None:
-    async def main() -> None:
-        for path in (tmp_path, tmp_path / "none"):
-            with pytest.raises(CallError, match="cannot be attached") as caught:
-                await Attachments(MemoryStore()).add(path)
-            assert "\n" not in str(caught.value)
-
-    asyncio.run(main())
+async def test_a_file_that_cannot_be_read_is_told_in_a_line(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "none"):
+        with pytest.raises(CallError, match="cannot be attached") as caught:
+            await Attachments(MemoryStore()).add(path)
+        assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -186,80 +179,68 @@ def one_node() -> Graph:
     return graph
 
 
-def test_a_start_node_gets_the_task_and_what_is_attached(tmp_path: Path) -> None:
+async def test_a_start_node_gets_the_task_and_what_is_attached(tmp_path: Path) -> None:
     file = tmp_path / "cat.png"
     file.write_bytes(b"not really a cat")
 
-    async def main() -> None:
-        async with Engine(tmp_path / "a.db") as engine:
-            cat = await engine.attach(file)
-            notes = await engine.attach(b"notes", "text/x-notes", "n.txt")
-            given = {"task": "look", "attachments": [cat, notes]}
-            session = await engine.start(one_node(), given)
-            result = await session.settled()
-            assert result.output == "look"
-            shown = [
-                {"text": "look"},
-                {
-                    "attachment": digest_of(b"not really a cat"),
-                    "media_type": "image/png",
-                    "name": "cat.png",
-                    "size": 16,
-                },
-                {
-                    "attachment": digest_of(b"notes"),
-                    "media_type": "text/x-notes",
-                    "name": "n.txt",
-                    "size": 5,
-                },
-            ]
-            (step,) = session.steps()
-            assert step.inputs[0]["content"] == step.outputs[0]["content"] == shown
-            parts = session.journal()[1].messages[0].content  # type: ignore[union-attr]
-            assert [await engine.load(part) for part in parts[1:]] == [
-                b"not really a cat",
-                b"notes",
-            ]
-            assert "not really a cat" not in str(await told(session))
-
-    limited(main())
+    async with Engine(tmp_path / "a.db") as engine:
+        cat = await engine.attach(file)
+        notes = await engine.attach(b"notes", "text/x-notes", "n.txt")
+        given = {"task": "look", "attachments": [cat, notes]}
+        session = await engine.start(one_node(), given)
+        result = await session.settled()
+        assert result.output == "look"
+        shown = [
+            {"text": "look"},
+            {
+                "attachment": digest_of(b"not really a cat"),
+                "media_type": "image/png",
+                "name": "cat.png",
+                "size": 16,
+            },
+            {
+                "attachment": digest_of(b"notes"),
+                "media_type": "text/x-notes",
+                "name": "n.txt",
+                "size": 5,
+            },
+        ]
+        (step,) = session.steps()
+        assert step.inputs[0]["content"] == step.outputs[0]["content"] == shown
+        parts = session.journal()[1].messages[0].content  # type: ignore[union-attr]
+        assert [await engine.load(part) for part in parts[1:]] == [
+            b"not really a cat",
+            b"notes",
+        ]
+        assert "not really a cat" not in str(await told(session))
 
 
-def test_attachments_without_a_task_are_a_message_too() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            part = await engine.attach(b"x")
-            session = await engine.start(one_node(), {"attachments": [part]})
-            assert (await session.settled()).status == "completed"
-            assert len(session.steps()[0].inputs[0]["content"]) == 1
-
-    limited(main())
+async def test_attachments_without_a_task_are_a_message_too() -> None:
+    async with Engine(db=None) as engine:
+        part = await engine.attach(b"x")
+        session = await engine.start(one_node(), {"attachments": [part]})
+        assert (await session.settled()).status == "completed"
+        assert len(session.steps()[0].inputs[0]["content"]) == 1
 
 
-def test_inputs_of_that_name_that_are_something_else_are_plain_data() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            for given in (["a.txt"], "all", [], [{"name": "a.txt"}], [1], None):
-                session = await engine.start(one_node(), {"task": "x", "attachments": given})
-                await session.settled()
-                (message,) = session.steps()[0].inputs
-                assert (message["content"], message["data"]["attachments"]) == ("x", given)
-
-    limited(main())
+async def test_inputs_of_that_name_that_are_something_else_are_plain_data() -> None:
+    async with Engine(db=None) as engine:
+        for given in (["a.txt"], "all", [], [{"name": "a.txt"}], [1], None):
+            session = await engine.start(one_node(), {"task": "x", "attachments": given})
+            await session.settled()
+            (message,) = session.steps()[0].inputs
+            assert (message["content"], message["data"]["attachments"]) == ("x", given)
 
 
-def test_what_was_never_attached_is_refused_before_anything_runs() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            for wrong in (digest_of(b"x"), "x.png", "../x"):
-                part = Part(attachment=wrong, name="x.png")
-                with pytest.raises(CallError, match=r"'x\.png' is not kept here"):
-                    await engine.start(one_node(), {"attachments": [part]})
-                with pytest.raises(CallError, match="not kept here"):
-                    await engine.load(part)
-            assert not engine.sessions().rows
-
-    limited(main())
+async def test_what_was_never_attached_is_refused_before_anything_runs() -> None:
+    async with Engine(db=None) as engine:
+        for wrong in (digest_of(b"x"), "x.png", "../x"):
+            part = Part(attachment=wrong, name="x.png")
+            with pytest.raises(CallError, match=r"'x\.png' is not kept here"):
+                await engine.start(one_node(), {"attachments": [part]})
+            with pytest.raises(CallError, match="not kept here"):
+                await engine.load(part)
+        assert not engine.sessions().rows
 
 
 def test_a_journal_does_not_grow_with_what_is_attached(tmp_path: Path) -> None:
@@ -279,7 +260,7 @@ def test_a_journal_does_not_grow_with_what_is_attached(tmp_path: Path) -> None:
     assert abs(ticks_of(bytes(5_000_000)) - ticks_of(b"x" * 10)) < 100
 
 
-def test_a_node_can_keep_and_load_attachments_through_the_registry(tmp_path: Path) -> None:
+async def test_a_node_can_keep_and_load_attachments_through_the_registry(tmp_path: Path) -> None:
     from pydantic import BaseModel, ConfigDict
 
     from rondel import Context, Emit, Message, builtin_registry
@@ -301,46 +282,40 @@ def test_a_node_can_keep_and_load_attachments_through_the_registry(tmp_path: Pat
     registry = builtin_registry()
     registry.node("double", Config, lambda _config, registry: Double(registry))
 
-    async def main() -> None:
-        graph = Graph("g", registry=registry)
-        graph.add("a", "double")
-        async with Engine(tmp_path / "a.db") as engine:
-            part = await engine.attach(b"ab")
-            session = await engine.start(graph, {"attachments": [part]})
-            await session.settled()
-            kept = engine.store.attachments(session.id)
-            assert kept == sorted([digest_of(b"ab"), digest_of(b"abab")])
-            id = session.id
-            fork = await session.fork(at="a")
-            await fork.settled()
-            assert engine.store.attachments(fork.id) == kept
-            engine.store.delete(fork.id)
-            assert all(map(engine.store.has_attachment, kept))
-            engine.store.delete(id)
-            assert not any(map(engine.store.has_attachment, kept))
-
-    limited(main())
+    graph = Graph("g", registry=registry)
+    graph.add("a", "double")
+    async with Engine(tmp_path / "a.db") as engine:
+        part = await engine.attach(b"ab")
+        session = await engine.start(graph, {"attachments": [part]})
+        await session.settled()
+        kept = engine.store.attachments(session.id)
+        assert kept == sorted([digest_of(b"ab"), digest_of(b"abab")])
+        id = session.id
+        fork = await session.fork(at="a")
+        await fork.settled()
+        assert engine.store.attachments(fork.id) == kept
+        engine.store.delete(fork.id)
+        assert all(map(engine.store.has_attachment, kept))
+        engine.store.delete(id)
+        assert not any(map(engine.store.has_attachment, kept))
 
 
-def test_a_python_node_finds_what_is_attached_in_its_folder() -> None:
+async def test_a_python_node_finds_what_is_attached_in_its_folder() -> None:
     code = """
 for name in inputs["files"]:
     print(name, len(open(name, "rb").read()))
 """
 
-    async def main() -> None:
-        graph = Graph("g")
-        graph.add("a", "python", {"code": code})
-        async with Engine(db=None, allow_python=True) as engine:
-            parts = [
-                await engine.attach(b"one", name="a.csv"),
-                await engine.attach(b"three", name="../b/a.csv"),
-                await engine.attach(b"one", name="again.csv"),
-                await engine.attach(b""),
-            ]
-            result = await engine.run(graph, {"attachments": parts})
-            assert result.output is not None
-            lines = result.output.splitlines()
-            assert lines == ["a.csv 3", "a 2.csv 5", f"{digest_of(b'')[:12]} 0"]
-
-    limited(main())
+    graph = Graph("g")
+    graph.add("a", "python", {"code": code})
+    async with Engine(db=None, allow_python=True) as engine:
+        parts = [
+            await engine.attach(b"one", name="a.csv"),
+            await engine.attach(b"three", name="../b/a.csv"),
+            await engine.attach(b"one", name="again.csv"),
+            await engine.attach(b""),
+        ]
+        result = await engine.run(graph, {"attachments": parts})
+        assert result.output is not None
+        lines = result.output.splitlines()
+        assert lines == ["a.csv 3", "a 2.csv 5", f"{digest_of(b'')[:12]} 0"]

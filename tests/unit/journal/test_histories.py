@@ -14,7 +14,6 @@ from rondel.journal.sqlite import SqliteStore
 from rondel.sessions.health import whole_verdicts
 from tests.unit.journal.make_fixture import restore
 from tests.unit.journal.test_fixtures import FIXTURES
-from tests.unit.sessions.playing import limited
 
 VERSIONS = [f"v{n}" for n in range(1, migrations.latest() + 1)]
 
@@ -38,43 +37,34 @@ def came_to(folder: Path) -> dict[str, Any]:
     return found
 
 
-def test_every_session_came_to_the_same(db: Path, came_to: dict[str, Any]) -> None:
-    async def main() -> None:
-        async with Engine(db) as engine:
-            for expected in came_to.values():
-                session = engine.get(expected["id"])
-                result = session.snapshot()
-                assert (result.status, result.output) == (expected["status"], expected["output"])
-                loops = [[loop.loop, loop.rounds, loop.exit_reason] for loop in result.loops]
-                assert loops == expected["loops"]
-                assert [step.address for step in session.steps()] == expected["steps"]
-
-    limited(main())
+async def test_every_session_came_to_the_same(db: Path, came_to: dict[str, Any]) -> None:
+    async with Engine(db) as engine:
+        for expected in came_to.values():
+            session = engine.get(expected["id"])
+            result = session.snapshot()
+            assert (result.status, result.output) == (expected["status"], expected["output"])
+            loops = [[loop.loop, loop.rounds, loop.exit_reason] for loop in result.loops]
+            assert loops == expected["loops"]
+            assert [step.address for step in session.steps()] == expected["steps"]
 
 
-def test_what_waited_is_answered(db: Path, came_to: dict[str, Any]) -> None:
-    async def main() -> None:
-        async with Engine(db) as engine:
-            session = engine.get(came_to["waiting"]["id"])
-            await session.answer("at last")
-            assert (await session.result()).output == "at last"
-
-    limited(main())
+async def test_what_waited_is_answered(db: Path, came_to: dict[str, Any]) -> None:
+    async with Engine(db) as engine:
+        session = engine.get(came_to["waiting"]["id"])
+        await session.answer("at last")
+        assert (await session.result()).output == "at last"
 
 
-def test_all_are_sound_and_those_without_a_checksum_are_told(
+async def test_all_are_sound_and_those_without_a_checksum_are_told(
     folder: Path, db: Path, came_to: dict[str, Any]
 ) -> None:
-    async def main() -> None:
-        store = SqliteStore(db)
-        async with Engine(store) as engine:
-            found = store.verify()
-            assert found.file == []
-            verdicts = list(whole_verdicts(engine, found.sessions))
-            assert {verdict.id for verdict in verdicts} == {one["id"] for one in came_to.values()}
-            assert [verdict.problems for verdict in verdicts] == [[]] * len(verdicts)
-            before_checksums = int(folder.name[1:]) < 6
-            for verdict in verdicts:
-                assert verdict.unsealed == (verdict.ticks if before_checksums else 0)
-
-    limited(main())
+    store = SqliteStore(db)
+    async with Engine(store) as engine:
+        found = store.verify()
+        assert found.file == []
+        verdicts = list(whole_verdicts(engine, found.sessions))
+        assert {verdict.id for verdict in verdicts} == {one["id"] for one in came_to.values()}
+        assert [verdict.problems for verdict in verdicts] == [[]] * len(verdicts)
+        before_checksums = int(folder.name[1:]) < 6
+        for verdict in verdicts:
+            assert verdict.unsealed == (verdict.ticks if before_checksums else 0)

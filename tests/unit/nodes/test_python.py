@@ -411,7 +411,7 @@ while True: print("x" * 10, flush=True); time.sleep(0.01)
     assert any(limited(main(seconds)) for seconds in (1, 5, 25))
 
 
-def test_no_process_is_left_when_rondel_is_killed() -> None:
+async def test_no_process_is_left_when_rondel_is_killed() -> None:
     mark = f"{MARK}killed-{os.getpid()}"
     sleeper = f"[sys.executable, '-c', 'import time; time.sleep(600)', '{mark}']"
     code = f"import subprocess, sys\nsubprocess.run({sleeper})"
@@ -425,11 +425,8 @@ async def main():
 asyncio.run(main())
 """
 
-    async def main() -> None:
-        process = await asyncio.create_subprocess_exec(sys.executable, "-c", script)
-        await until(lambda: bool(alive(mark)))
-        process.kill()
-        await process.wait()
-        await until(lambda: not alive(mark))
-
-    limited(main())
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", script)
+    await until(lambda: bool(alive(mark)))
+    process.kill()
+    await process.wait()
+    await until(lambda: not alive(mark))

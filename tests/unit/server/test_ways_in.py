@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from pathlib import Path
 from typing import Any
@@ -123,24 +122,20 @@ async def talk(client: Client) -> None:
     assert "there is no session 'nope'" in wrong.content[0].text
 
 
-def test_an_mcp_client_runs_a_loop_with_a_question_to_its_end_over_http(asking: Running) -> None:
-    async def main() -> None:
-        async with Client(f"{asking.url}/mcp") as client:
-            await talk(client)
+async def test_an_mcp_client_runs_a_loop_with_a_question_to_its_end_over_http(
+    asking: Running,
+) -> None:
+    async with Client(f"{asking.url}/mcp") as client:
+        await talk(client)
 
-    asyncio.run(main())
 
-
-def test_an_mcp_client_does_the_same_over_stdio(folder: Path, tmp_path: Path) -> None:
+async def test_an_mcp_client_does_the_same_over_stdio(folder: Path, tmp_path: Path) -> None:
     (folder / "loop_that_asks.yaml").write_text(LOOP_THAT_ASKS)
 
-    async def main() -> None:
-        arguments = ["-m", "rondel", "mcp", "--graphs", str(folder), "--db", str(tmp_path / "s.db")]
-        started = StdioServerParameters(command=sys.executable, args=arguments)
-        async with Client(stdio_client(started)) as client:
-            await talk(client)
-
-    asyncio.run(main())
+    arguments = ["-m", "rondel", "mcp", "--graphs", str(folder), "--db", str(tmp_path / "s.db")]
+    started = StdioServerParameters(command=sys.executable, args=arguments)
+    async with Client(stdio_client(started)) as client:
+        await talk(client)
 
 
 def test_metrics_and_insights_tell_what_happened(server: Running) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rondel import Context, Engine, Graph
 from rondel.engine.protocols import Usage
-from tests.unit.sessions.playing import limited, until
+from tests.unit.sessions.playing import until
 
 
 class Failing:
@@ -40,58 +40,49 @@ async def goes_on(db: Path, id: str, failing: Failing) -> bool:
         return session.row.status == "failed"
 
 
-def test_three_attempts_stay_three_whatever_dies(tmp_path: Path) -> None:
-    async def main() -> None:
-        failing, db = Failing("20ms"), tmp_path / "a.db"
-        async with Engine(db) as engine:
-            session = await engine.start(failing.graph())
-            await until(lambda: session.row.length > 1)
-        while not await goes_on(db, session.id, failing):
-            pass
-        async with Engine(db) as engine:
-            again = engine.get(session.id)
-            result = again.snapshot()
-            assert (result.status, failing.attempts) == ("failed", [1, 2, 3])
-            assert result.usage.model_calls == 3
-            assert len(again.ledger()) == 3
-            errors = [
-                (event.data["kind"], event.data["error"])
-                async for event in again.events()
-                if event.event == "error"
-            ]
-            assert errors == [
-                ("retry", "ValueError: call 1"),
-                ("retry", "ValueError: call 2"),
-                ("ValueError", "ValueError: call 3"),
-            ]
-
-    limited(main())
+async def test_three_attempts_stay_three_whatever_dies(tmp_path: Path) -> None:
+    failing, db = Failing("20ms"), tmp_path / "a.db"
+    async with Engine(db) as engine:
+        session = await engine.start(failing.graph())
+        await until(lambda: session.row.length > 1)
+    while not await goes_on(db, session.id, failing):
+        pass
+    async with Engine(db) as engine:
+        again = engine.get(session.id)
+        result = again.snapshot()
+        assert (result.status, failing.attempts) == ("failed", [1, 2, 3])
+        assert result.usage.model_calls == 3
+        assert len(again.ledger()) == 3
+        errors = [
+            (event.data["kind"], event.data["error"])
+            async for event in again.events()
+            if event.event == "error"
+        ]
+        assert errors == [
+            ("retry", "ValueError: call 1"),
+            ("retry", "ValueError: call 2"),
+            ("ValueError", "ValueError: call 3"),
+        ]
 
 
-def test_a_wait_goes_on_where_it_was(tmp_path: Path) -> None:
-    async def main() -> None:
-        failing, db = Failing("1h"), tmp_path / "a.db"
-        async with Engine(db) as engine:
-            session = await engine.start(failing.graph())
-            await until(lambda: session.row.length == 2)
-        async with Engine(db) as engine:
-            again = await engine.resume(session.id, failing.graph())
-            for _ in range(5):
-                await asyncio.sleep(0)
-            assert (failing.calls, again.status) == (1, "running")
-
-    limited(main())
+async def test_a_wait_goes_on_where_it_was(tmp_path: Path) -> None:
+    failing, db = Failing("1h"), tmp_path / "a.db"
+    async with Engine(db) as engine:
+        session = await engine.start(failing.graph())
+        await until(lambda: session.row.length == 2)
+    async with Engine(db) as engine:
+        again = await engine.resume(session.id, failing.graph())
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert (failing.calls, again.status) == (1, "running")
 
 
-def test_a_failed_step_that_is_resumed_has_all_its_attempts_again() -> None:
-    async def main() -> None:
-        failing = Failing("0s")
-        async with Engine(db=None) as engine:
-            session = await engine.start(failing.graph())
-            assert (await session.result()).status == "failed"
-            await session.resume()
-            assert (await session.result()).status == "failed"
-            assert failing.attempts == [1, 2, 3, 4, 5, 6]
-            assert session.snapshot().usage.model_calls == 6
-
-    limited(main())
+async def test_a_failed_step_that_is_resumed_has_all_its_attempts_again() -> None:
+    failing = Failing("0s")
+    async with Engine(db=None) as engine:
+        session = await engine.start(failing.graph())
+        assert (await session.result()).status == "failed"
+        await session.resume()
+        assert (await session.result()).status == "failed"
+        assert failing.attempts == [1, 2, 3, 4, 5, 6]
+        assert session.snapshot().usage.model_calls == 6

@@ -12,7 +12,6 @@ import pytest
 from rondel import Context, Engine, Graph
 from rondel.errors import SessionBusy
 from rondel.sessions.owner import is_gone, new_owner
-from tests.unit.sessions.playing import limited
 from tests.unit.sessions.test_deadlines import asking
 
 JUMPS = [60.0, 3600.0, -3600.0]
@@ -56,42 +55,36 @@ def working(wall: Wall, jump: float) -> Graph:
 
 @pytest.mark.parametrize("jump", JUMPS)
 @pytest.mark.parametrize("in_memory", [True, False])
-def test_no_bound_of_time_is_reached_and_no_round_has_taken_the_jump(
+async def test_no_bound_of_time_is_reached_and_no_round_has_taken_the_jump(
     tmp_path: Path, wall: Wall, jump: float, in_memory: bool
 ) -> None:
-    async def main() -> None:
-        async with Engine(db=None if in_memory else tmp_path / "s.db") as engine:
-            session = await engine.start(working(wall, jump))
-            result = await session.result()
-            assert result.loops[0].rounds == 3
-            assert result.loops[0].exit_reason == "max_rounds_reached"
-            assert all(0 <= found.duration < 60 for found in session.rounds())
-            assert all(0 <= found.duration < 60 for found in session.steps())
-
-    limited(main())
+    async with Engine(db=None if in_memory else tmp_path / "s.db") as engine:
+        session = await engine.start(working(wall, jump))
+        result = await session.result()
+        assert result.loops[0].rounds == 3
+        assert result.loops[0].exit_reason == "max_rounds_reached"
+        assert all(0 <= found.duration < 60 for found in session.rounds())
+        assert all(0 <= found.duration < 60 for found in session.steps())
 
 
 @pytest.mark.parametrize("jump", JUMPS)
-def test_a_live_session_is_not_taken_by_who_reads_another_clock(
+async def test_a_live_session_is_not_taken_by_who_reads_another_clock(
     tmp_path: Path, wall: Wall, jump: float
 ) -> None:
-    async def main() -> None:
-        async with Engine(db=tmp_path / "s.db") as engine:
-            session = await engine.start(asking("{timeout: 1h, on_timeout: late}"))
-            await session.settled()
-            store = engine.store
-            assert store.acquire(session.id, "me", 30.0).granted
-            wall.jump(jump)
-            async with Engine(db=tmp_path / "s.db") as other:
-                assert other.driver_of(session.id) == "me"
-                with pytest.raises(SessionBusy):
-                    await other.resume(session.id)
-                assert not other.store.acquire(session.id, "you", 30.0).granted
-                assert store.renew(session.id, "me", 0.02)
-                await asyncio.sleep(0.03)
-                assert other.store.acquire(session.id, "you", 30.0).granted
-
-    limited(main())
+    async with Engine(db=tmp_path / "s.db") as engine:
+        session = await engine.start(asking("{timeout: 1h, on_timeout: late}"))
+        await session.settled()
+        store = engine.store
+        assert store.acquire(session.id, "me", 30.0).granted
+        wall.jump(jump)
+        async with Engine(db=tmp_path / "s.db") as other:
+            assert other.driver_of(session.id) == "me"
+            with pytest.raises(SessionBusy):
+                await other.resume(session.id)
+            assert not other.store.acquire(session.id, "you", 30.0).granted
+            assert store.renew(session.id, "me", 0.02)
+            await asyncio.sleep(0.03)
+            assert other.store.acquire(session.id, "you", 30.0).granted
 
 
 @pytest.mark.parametrize("jump", JUMPS)
@@ -103,33 +96,27 @@ def test_a_living_process_is_alive_by_any_clock(wall: Wall, jump: float) -> None
 
 @pytest.mark.parametrize("jump", JUMPS)
 @pytest.mark.parametrize("in_memory", [True, False])
-def test_a_question_is_settled_in_its_time(
+async def test_a_question_is_settled_in_its_time(
     tmp_path: Path, wall: Wall, jump: float, in_memory: bool
 ) -> None:
-    async def main() -> None:
-        async with Engine(db=None if in_memory else tmp_path / "s.db") as engine:
-            session = await engine.start(asking("{timeout: 200ms, on_timeout: late}"))
-            await session.settled()
-            wall.jump(jump)
-            assert session.status == "waiting"
-            assert (await session.result()).output == "late"
-
-    limited(main())
+    async with Engine(db=None if in_memory else tmp_path / "s.db") as engine:
+        session = await engine.start(asking("{timeout: 200ms, on_timeout: late}"))
+        await session.settled()
+        wall.jump(jump)
+        assert session.status == "waiting"
+        assert (await session.result()).output == "late"
 
 
-def test_a_clock_set_back_keeps_no_question_open_in_the_next_process(
+async def test_a_clock_set_back_keeps_no_question_open_in_the_next_process(
     tmp_path: Path, wall: Wall
 ) -> None:
-    async def main() -> None:
-        async with Engine(db=tmp_path / "s.db") as engine:
-            session = await engine.start(asking("{timeout: 200ms, on_timeout: late}"))
-            await session.settled()
-        wall.jump(-3600)
-        async with Engine(db=tmp_path / "s.db") as engine:
-            await engine.recover()
-            session = engine.get(session.id)
-            assert (await session.result()).output == "late"
-            times = [tick.at for tick in session.journal()]
-            assert times == sorted(times)
-
-    limited(main())
+    async with Engine(db=tmp_path / "s.db") as engine:
+        session = await engine.start(asking("{timeout: 200ms, on_timeout: late}"))
+        await session.settled()
+    wall.jump(-3600)
+    async with Engine(db=tmp_path / "s.db") as engine:
+        await engine.recover()
+        session = engine.get(session.id)
+        assert (await session.result()).output == "late"
+        times = [tick.at for tick in session.journal()]
+        assert times == sorted(times)

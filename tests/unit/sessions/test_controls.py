@@ -55,178 +55,147 @@ def in_parallel(*longs: Long) -> Graph:
 # Stop
 
 
-def test_stop_cancels_the_step_under_way() -> None:
-    async def main() -> None:
-        long = Long()
-        async with Engine(db=None) as engine:
-            session = await engine.start(in_place(long))
-            await until(lambda: long.started == 1)
-            await session.stop()
-            assert (await session.result()).status == "cancelled"
-            await until(lambda: long.cleaned == 1)
-            await session.settled()
-            assert not others()
-
-    limited(main())
+async def test_stop_cancels_the_step_under_way() -> None:
+    long = Long()
+    async with Engine(db=None) as engine:
+        session = await engine.start(in_place(long))
+        await until(lambda: long.started == 1)
+        await session.stop()
+        assert (await session.result()).status == "cancelled"
+        await until(lambda: long.cleaned == 1)
+        await session.settled()
+        assert not others()
 
 
-def test_stop_cancels_every_parallel_branch() -> None:
-    async def main() -> None:
-        longs = [Long() for _ in range(5)]
-        async with Engine(db=None) as engine:
-            session = await engine.start(in_parallel(*longs))
-            await until(lambda: all(long.started for long in longs))
-            await session.stop()
-            await until(lambda: all(long.cleaned for long in longs))
-            result = await session.settled()
-            assert (result.status, result.reason) == ("cancelled", "stopped")
-            assert not others()
-
-    limited(main())
+async def test_stop_cancels_every_parallel_branch() -> None:
+    longs = [Long() for _ in range(5)]
+    async with Engine(db=None) as engine:
+        session = await engine.start(in_parallel(*longs))
+        await until(lambda: all(long.started for long in longs))
+        await session.stop()
+        await until(lambda: all(long.cleaned for long in longs))
+        result = await session.settled()
+        assert (result.status, result.reason) == ("cancelled", "stopped")
+        assert not others()
 
 
-def test_stop_is_idempotent_also_at_once() -> None:
-    async def main() -> None:
-        long = Long()
-        async with Engine(db=None) as engine:
-            session = await engine.start(in_place(long))
-            await until(lambda: long.started == 1)
-            await asyncio.gather(session.stop(), session.stop(), session.stop())
-            await session.stop()
-            await session.settled()
-            states = [
-                e.data["status"]
-                async for e in session.events()
-                if e.event == "session_state_change"
-            ]
-            assert states == ["running", "cancelled"]
-
-    limited(main())
+async def test_stop_is_idempotent_also_at_once() -> None:
+    long = Long()
+    async with Engine(db=None) as engine:
+        session = await engine.start(in_place(long))
+        await until(lambda: long.started == 1)
+        await asyncio.gather(session.stop(), session.stop(), session.stop())
+        await session.stop()
+        await session.settled()
+        states = [
+            e.data["status"] async for e in session.events() if e.event == "session_state_change"
+        ]
+        assert states == ["running", "cancelled"]
 
 
-def test_stop_says_who_stopped_it_and_ends_the_loops() -> None:
-    async def main() -> None:
-        long = Long()
-        graph = Graph("g", start="head", end="head")
-        graph.node(id="head")(lambda inp: "x")
-        graph.node(id="long")(long)
-        chain(graph, "head", "long", "head")
-        async with Engine(db=None) as engine:
-            session = await engine.start(graph)
-            await until(lambda: long.started == 1)
-            await session.stop(by="Ada")
-            result = await session.result()
-            assert result.message == "stopped by Ada"
-            assert [(loop.loop, loop.exit_reason) for loop in result.loops] == [
-                ("head", "cancelled")
-            ]
-            exits = [e.data async for e in session.events() if e.event == "loop:exited"]
-            assert [e["exit_reason"] for e in exits] == ["cancelled"]
-
-    limited(main())
+async def test_stop_says_who_stopped_it_and_ends_the_loops() -> None:
+    long = Long()
+    graph = Graph("g", start="head", end="head")
+    graph.node(id="head")(lambda inp: "x")
+    graph.node(id="long")(long)
+    chain(graph, "head", "long", "head")
+    async with Engine(db=None) as engine:
+        session = await engine.start(graph)
+        await until(lambda: long.started == 1)
+        await session.stop(by="Ada")
+        result = await session.result()
+        assert result.message == "stopped by Ada"
+        assert [(loop.loop, loop.exit_reason) for loop in result.loops] == [("head", "cancelled")]
+        exits = [e.data async for e in session.events() if e.event == "loop:exited"]
+        assert [e["exit_reason"] for e in exits] == ["cancelled"]
 
 
-def test_a_session_stopped_before_its_first_step_runs_nothing() -> None:
-    async def main() -> None:
-        long = Long()
-        graph = Graph("g")
-        graph.node(id="long")(long)
-        async with Engine(db=None) as engine:
-            session = await engine.start(graph)
-            await session.stop()
-            assert (await session.settled()).status == "cancelled"
-            await asyncio.sleep(0.01)
-            assert long.started == 0
-
-    limited(main())
+async def test_a_session_stopped_before_its_first_step_runs_nothing() -> None:
+    long = Long()
+    graph = Graph("g")
+    graph.node(id="long")(long)
+    async with Engine(db=None) as engine:
+        session = await engine.start(graph)
+        await session.stop()
+        assert (await session.settled()).status == "cancelled"
+        await asyncio.sleep(0.01)
+        assert long.started == 0
 
 
-def test_a_node_may_stop_its_own_session() -> None:
-    async def main() -> None:
-        sessions: list[Session] = []
-        after = []
+async def test_a_node_may_stop_its_own_session() -> None:
+    sessions: list[Session] = []
+    after = []
 
-        async def suicidal(inp: Context) -> str:
-            await sessions[0].stop(by="itself")
-            await asyncio.sleep(600)
-            return "never"
+    async def suicidal(inp: Context) -> str:
+        await sessions[0].stop(by="itself")
+        await asyncio.sleep(600)
+        return "never"
 
-        graph = saying(Graph("g"), "after")
-        graph.node(id="suicidal")(suicidal)
-        graph.node(id="watch")(lambda inp: after.append(1))
-        chain(graph, "suicidal", "after", "watch")
-        async with Engine(db=None) as engine:
-            sessions.append(await engine.start(graph))
-            assert (await sessions[0].settled()).status == "cancelled"
-        assert after == []
-
-    limited(main())
+    graph = saying(Graph("g"), "after")
+    graph.node(id="suicidal")(suicidal)
+    graph.node(id="watch")(lambda inp: after.append(1))
+    chain(graph, "suicidal", "after", "watch")
+    async with Engine(db=None) as engine:
+        sessions.append(await engine.start(graph))
+        assert (await sessions[0].settled()).status == "cancelled"
+    assert after == []
 
 
-def test_a_step_that_will_not_be_cancelled_does_not_keep_the_result_back() -> None:
-    async def main() -> None:
-        release = asyncio.Event()
-        started = asyncio.Event()
+async def test_a_step_that_will_not_be_cancelled_does_not_keep_the_result_back() -> None:
+    release = asyncio.Event()
+    started = asyncio.Event()
 
-        async def stubborn(inp: Context) -> str:
-            started.set()
-            while not release.is_set():
-                try:
-                    await release.wait()
-                except asyncio.CancelledError:
-                    continue
-            return "too late"
-
-        graph = Graph("g")
-        graph.node(id="stubborn")(stubborn)
-        async with Engine(db=None) as engine:
-            session = await engine.start(graph)
-            await started.wait()
-            await session.stop()
-            result = await session.result()
-            assert (result.status, result.output) == ("cancelled", None)
-            release.set()
-            result = await session.settled()
-            assert (result.status, result.output) == ("cancelled", None)
-
-    limited(main())
-
-
-def test_stopping_a_paused_session_ends_it() -> None:
-    async def main() -> None:
-        graph = chain(saying(Graph("g"), "a", "b"), "a", "b")
-        async with Engine(db=None) as engine:
-            session = await engine.start(graph)
-            await session.pause()
-            await session.settled()
-            await session.stop()
-            assert (await session.result()).status == "cancelled"
-
-    limited(main())
-
-
-def test_a_blocking_function_does_not_keep_stop_waiting() -> None:
-    async def main() -> None:
-        entered, release = threading.Event(), threading.Event()
-
-        def blocks(inp: Context) -> str:
-            entered.set()
-            release.wait(100)
-            return "done"
-
-        graph = Graph("g")
-        graph.node(id="blocks", blocking=True)(blocks)
-        async with Engine(db=None) as engine:
-            session = await engine.start(graph)
-            await until(entered.is_set)
-            await session.stop()
+    async def stubborn(inp: Context) -> str:
+        started.set()
+        while not release.is_set():
             try:
-                assert (await session.settled()).status == "cancelled"
-                assert not release.is_set()
-            finally:
-                release.set()
+                await release.wait()
+            except asyncio.CancelledError:
+                continue
+        return "too late"
 
-    limited(main())
+    graph = Graph("g")
+    graph.node(id="stubborn")(stubborn)
+    async with Engine(db=None) as engine:
+        session = await engine.start(graph)
+        await started.wait()
+        await session.stop()
+        result = await session.result()
+        assert (result.status, result.output) == ("cancelled", None)
+        release.set()
+        result = await session.settled()
+        assert (result.status, result.output) == ("cancelled", None)
+
+
+async def test_stopping_a_paused_session_ends_it() -> None:
+    graph = chain(saying(Graph("g"), "a", "b"), "a", "b")
+    async with Engine(db=None) as engine:
+        session = await engine.start(graph)
+        await session.pause()
+        await session.settled()
+        await session.stop()
+        assert (await session.result()).status == "cancelled"
+
+
+async def test_a_blocking_function_does_not_keep_stop_waiting() -> None:
+    entered, release = threading.Event(), threading.Event()
+
+    def blocks(inp: Context) -> str:
+        entered.set()
+        release.wait(100)
+        return "done"
+
+    graph = Graph("g")
+    graph.node(id="blocks", blocking=True)(blocks)
+    async with Engine(db=None) as engine:
+        session = await engine.start(graph)
+        await until(entered.is_set)
+        await session.stop()
+        try:
+            assert (await session.settled()).status == "cancelled"
+            assert not release.is_set()
+        finally:
+            release.set()
 
 
 # Pause and resume
@@ -261,142 +230,122 @@ async def settle() -> None:
         await asyncio.sleep(0)
 
 
-def test_a_pause_lets_the_step_under_way_finish_and_starts_no_other() -> None:
-    async def main() -> None:
-        gate = Gate()
-        graph = Graph("g")
-        for name in ("a", "b"):
-            gate.node(graph, name)
-        graph.edge("a", "b")
-        gate.open("b")
-        async with Engine(db=None) as engine:
-            session = await engine.start(graph)
-            await until(lambda: gate.started == ["a"])
+async def test_a_pause_lets_the_step_under_way_finish_and_starts_no_other() -> None:
+    gate = Gate()
+    graph = Graph("g")
+    for name in ("a", "b"):
+        gate.node(graph, name)
+    graph.edge("a", "b")
+    gate.open("b")
+    async with Engine(db=None) as engine:
+        session = await engine.start(graph)
+        await until(lambda: gate.started == ["a"])
+        await session.pause()
+        assert session.status == "paused"
+        gate.open("a")
+        await settle()
+        assert gate.started == ["a"]
+        assert next(step.status for step in session.steps()) == "completed"
+        assert (await session.settled()).status == "paused"
+        assert not others()
+        await session.resume()
+        assert (await session.settled()).output == "b"
+
+
+async def test_a_pause_with_parallel_branches_lets_both_finish() -> None:
+    gate = Gate()
+    graph = saying(Graph("g", end="e"), "s")
+    for name in ("a", "b", "e"):
+        gate.node(graph, name)
+    chain(graph, "s", "a", "e")
+    chain(graph, "s", "b", "e")
+    gate.open("e")
+    async with Engine(db=None) as engine:
+        session = await engine.start(graph)
+        await until(lambda: sorted(gate.started) == ["a", "b"])
+        await session.pause()
+        gate.open("a", "b")
+        await settle()
+        assert sorted(gate.started) == ["a", "b"]
+        await session.resume()
+        assert (await session.settled()).status == "completed"
+        assert gate.started[-1] == "e"
+
+
+async def test_pause_and_resume_are_idempotent() -> None:
+    gate = Gate()
+    graph = Graph("g")
+    gate.node(graph, "a")
+    async with Engine(db=None) as engine:
+        session = await engine.start(graph)
+        await session.resume()
+        for _ in range(3):
             await session.pause()
+            await session.pause()
+            await session.resume()
+            await session.resume()
+        gate.open("a")
+        assert (await session.settled()).output == "a"
+        states = [
+            e.data["status"] async for e in session.events() if e.event == "session_state_change"
+        ]
+        assert states == ["running", *["paused", "running"] * 3, "completed"]
+
+
+async def test_a_session_paused_at_once_starts_when_it_is_resumed() -> None:
+    ran = []
+    graph = Graph("g")
+    graph.node(id="a")(lambda inp: ran.append(1) or "done")
+    async with Engine(db=None) as engine:
+        session = await engine.start(graph)
+        await session.pause()
+        await settle()
+        assert ran == []
+        await session.resume()
+        assert (await session.settled()).output == "done"
+
+
+async def test_result_waits_through_a_pause() -> None:
+    graph = chain(saying(Graph("g"), "a", "b"), "a", "b")
+    async with Engine(db=None) as engine:
+        session = await engine.start(graph)
+        await session.pause()
+        waiting = asyncio.create_task(session.result())
+        await settle()
+        assert not waiting.done()
+        await session.resume()
+        assert (await waiting).output == "b"
+
+
+async def test_a_pause_in_a_loop_loses_no_round() -> None:
+    rounds = []
+
+    async def head(inp: Context) -> str:
+        rounds.append(inp.round)
+        await asyncio.sleep(0)
+        return "again"
+
+    graph = saying(Graph("g", start="head", end="out"), "out")
+    graph.node(head)
+    graph.edge("head", "head")
+    graph.edge("head", "out", label="limit")
+    graph.loop("head", max_rounds=30)
+    async with Engine(db=None) as engine:
+        session = await engine.start(graph)
+        while session.status == "running":
+            await session.pause()
+            await settle()
+            if session.status == "completed":
+                break
             assert session.status == "paused"
-            gate.open("a")
+            before = len(rounds)
             await settle()
-            assert gate.started == ["a"]
-            assert next(step.status for step in session.steps()) == "completed"
-            assert (await session.settled()).status == "paused"
-            assert not others()
+            assert len(rounds) == before
             await session.resume()
-            assert (await session.settled()).output == "b"
-
-    limited(main())
-
-
-def test_a_pause_with_parallel_branches_lets_both_finish() -> None:
-    async def main() -> None:
-        gate = Gate()
-        graph = saying(Graph("g", end="e"), "s")
-        for name in ("a", "b", "e"):
-            gate.node(graph, name)
-        chain(graph, "s", "a", "e")
-        chain(graph, "s", "b", "e")
-        gate.open("e")
-        async with Engine(db=None) as engine:
-            session = await engine.start(graph)
-            await until(lambda: sorted(gate.started) == ["a", "b"])
-            await session.pause()
-            gate.open("a", "b")
-            await settle()
-            assert sorted(gate.started) == ["a", "b"]
-            await session.resume()
-            assert (await session.settled()).status == "completed"
-            assert gate.started[-1] == "e"
-
-    limited(main())
-
-
-def test_pause_and_resume_are_idempotent() -> None:
-    async def main() -> None:
-        gate = Gate()
-        graph = Graph("g")
-        gate.node(graph, "a")
-        async with Engine(db=None) as engine:
-            session = await engine.start(graph)
-            await session.resume()
-            for _ in range(3):
-                await session.pause()
-                await session.pause()
-                await session.resume()
-                await session.resume()
-            gate.open("a")
-            assert (await session.settled()).output == "a"
-            states = [
-                e.data["status"]
-                async for e in session.events()
-                if e.event == "session_state_change"
-            ]
-            assert states == ["running", *["paused", "running"] * 3, "completed"]
-
-    limited(main())
-
-
-def test_a_session_paused_at_once_starts_when_it_is_resumed() -> None:
-    async def main() -> None:
-        ran = []
-        graph = Graph("g")
-        graph.node(id="a")(lambda inp: ran.append(1) or "done")
-        async with Engine(db=None) as engine:
-            session = await engine.start(graph)
-            await session.pause()
-            await settle()
-            assert ran == []
-            await session.resume()
-            assert (await session.settled()).output == "done"
-
-    limited(main())
-
-
-def test_result_waits_through_a_pause() -> None:
-    async def main() -> None:
-        graph = chain(saying(Graph("g"), "a", "b"), "a", "b")
-        async with Engine(db=None) as engine:
-            session = await engine.start(graph)
-            await session.pause()
-            waiting = asyncio.create_task(session.result())
-            await settle()
-            assert not waiting.done()
-            await session.resume()
-            assert (await waiting).output == "b"
-
-    limited(main())
-
-
-def test_a_pause_in_a_loop_loses_no_round() -> None:
-    async def main() -> None:
-        rounds = []
-
-        async def head(inp: Context) -> str:
-            rounds.append(inp.round)
             await asyncio.sleep(0)
-            return "again"
-
-        graph = saying(Graph("g", start="head", end="out"), "out")
-        graph.node(head)
-        graph.edge("head", "head")
-        graph.edge("head", "out", label="limit")
-        graph.loop("head", max_rounds=30)
-        async with Engine(db=None) as engine:
-            session = await engine.start(graph)
-            while session.status == "running":
-                await session.pause()
-                await settle()
-                if session.status == "completed":
-                    break
-                assert session.status == "paused"
-                before = len(rounds)
-                await settle()
-                assert len(rounds) == before
-                await session.resume()
-                await asyncio.sleep(0)
-                await asyncio.sleep(0)
-            assert (await session.settled()).status == "completed"
-        assert rounds == list(range(1, 31))
-
-    limited(main())
+            await asyncio.sleep(0)
+        assert (await session.settled()).status == "completed"
+    assert rounds == list(range(1, 31))
 
 
 # The wrong state
@@ -443,22 +392,19 @@ CONTROLS: dict[str, Callable[[Session], Awaitable[None]]] = {
         (running, "answer"),
     ],
 )
-def test_a_control_in_the_wrong_state_is_refused_with_a_sentence(
+async def test_a_control_in_the_wrong_state_is_refused_with_a_sentence(
     state: Callable[[Engine], Awaitable[Session]], control: str
 ) -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await state(engine)
-            before = session.status
-            with pytest.raises(WrongState) as caught:
-                await CONTROLS[control](session)
-            text = str(caught.value)
-            assert session.id in text
-            assert before in text
-            assert "\n" not in text
-            assert session.status == before
-
-    limited(main())
+    async with Engine(db=None) as engine:
+        session = await state(engine)
+        before = session.status
+        with pytest.raises(WrongState) as caught:
+            await CONTROLS[control](session)
+        text = str(caught.value)
+        assert session.id in text
+        assert before in text
+        assert "\n" not in text
+        assert session.status == before
 
 
 class Locks:
@@ -472,183 +418,153 @@ class Locks:
 
 
 @pytest.mark.parametrize("control", ["resume", "pause", "answer"])
-def test_a_locked_session_refuses_what_would_not_open_it(control: str) -> None:
-    async def main() -> None:
-        async with Engine(db=None, middleware=[Locks()]) as engine:
-            session = await engine.start(saying(Graph("g"), "a"))
-            assert (await session.settled()).status == "suspended_locked"
-            with pytest.raises(WrongState, match="lock"):
-                await CONTROLS[control](session)
-            assert session.status == "suspended_locked"
-
-    limited(main())
+async def test_a_locked_session_refuses_what_would_not_open_it(control: str) -> None:
+    async with Engine(db=None, middleware=[Locks()]) as engine:
+        session = await engine.start(saying(Graph("g"), "a"))
+        assert (await session.settled()).status == "suspended_locked"
+        with pytest.raises(WrongState, match="lock"):
+            await CONTROLS[control](session)
+        assert session.status == "suspended_locked"
 
 
 @pytest.mark.parametrize(
     "wrong", [{}, {"risk_justification": "  "}, {"safety_checks": [True, True]}]
 )
-def test_an_unlock_without_a_reason_is_refused(wrong: dict[str, Any]) -> None:
-    async def main() -> None:
-        async with Engine(db=None, middleware=[Locks()]) as engine:
-            session = await engine.start(saying(Graph("g"), "a"))
-            await session.settled()
-            with pytest.raises(CallError):
-                await session.unlock(**wrong)
-            assert session.status == "suspended_locked"
-
-    limited(main())
+async def test_an_unlock_without_a_reason_is_refused(wrong: dict[str, Any]) -> None:
+    async with Engine(db=None, middleware=[Locks()]) as engine:
+        session = await engine.start(saying(Graph("g"), "a"))
+        await session.settled()
+        with pytest.raises(CallError):
+            await session.unlock(**wrong)
+        assert session.status == "suspended_locked"
 
 
 @pytest.mark.parametrize(
     "why", [{"risk_justification": "looked at it"}, {"safety_checks": [True, True, True]}]
 )
-def test_an_unlocked_session_goes_on_at_the_very_step(why: dict[str, Any]) -> None:
-    async def main() -> None:
-        guard = Locks()
-        graph = chain(saying(Graph("g"), "a", "b"), "a", "b")
-        async with Engine(db=None, middleware=[guard]) as engine:
-            session = await engine.start(graph)
-            await session.settled()
-            guard.locked = False
-            await session.unlock(**why, by="Ada")
-            assert (await session.settled()).output == "b"
-            assert [step.node_id for step in session.steps()] == ["a", "b"]
-            names = [event.event async for event in session.events()]
-            assert names.count("circuit_breaker:tripped") == 1
-            assert names.count("circuit_breaker:unlocked") == 1
-
-    limited(main())
+async def test_an_unlocked_session_goes_on_at_the_very_step(why: dict[str, Any]) -> None:
+    guard = Locks()
+    graph = chain(saying(Graph("g"), "a", "b"), "a", "b")
+    async with Engine(db=None, middleware=[guard]) as engine:
+        session = await engine.start(graph)
+        await session.settled()
+        guard.locked = False
+        await session.unlock(**why, by="Ada")
+        assert (await session.settled()).output == "b"
+        assert [step.node_id for step in session.steps()] == ["a", "b"]
+        names = [event.event async for event in session.events()]
+        assert names.count("circuit_breaker:tripped") == 1
+        assert names.count("circuit_breaker:unlocked") == 1
 
 
 # Close
 
 
-def test_closing_the_engine_leaves_no_task_and_result_says_so() -> None:
-    async def main() -> None:
-        longs = [Long() for _ in range(3)]
-        engine = Engine(db=None)
-        alone = await engine.start(in_place(longs[0]))
-        beside = await engine.start(in_parallel(*longs[1:]))
-        await until(lambda: all(long.started for long in longs))
-        waiting = [asyncio.create_task(s.result()) for s in (alone, beside)]
-        settling = asyncio.create_task(alone.settled())
-        await settle()
-        await engine.close()
-        assert [long.cleaned for long in longs] == [1, 1, 1]
-        for task in (*waiting, settling):
-            with pytest.raises(Disconnected):
-                await task
-        assert not others()
-        for session in (alone, beside):
-            assert session.status == "running"
-            with pytest.raises(Disconnected):
-                await session.result()
-
-    limited(main())
+async def test_closing_the_engine_leaves_no_task_and_result_says_so() -> None:
+    longs = [Long() for _ in range(3)]
+    engine = Engine(db=None)
+    alone = await engine.start(in_place(longs[0]))
+    beside = await engine.start(in_parallel(*longs[1:]))
+    await until(lambda: all(long.started for long in longs))
+    waiting = [asyncio.create_task(s.result()) for s in (alone, beside)]
+    settling = asyncio.create_task(alone.settled())
+    await settle()
+    await engine.close()
+    assert [long.cleaned for long in longs] == [1, 1, 1]
+    for task in (*waiting, settling):
+        with pytest.raises(Disconnected):
+            await task
+    assert not others()
+    for session in (alone, beside):
+        assert session.status == "running"
+        with pytest.raises(Disconnected):
+            await session.result()
 
 
 @pytest.mark.parametrize("control", CONTROLS)
-def test_a_closed_session_takes_no_control(control: str) -> None:
-    async def main() -> None:
-        engine = Engine(db=None)
-        session = await running(engine)
-        await engine.close()
-        with pytest.raises(Disconnected):
-            await CONTROLS[control](session)
-        assert not others()
-
-    limited(main())
+async def test_a_closed_session_takes_no_control(control: str) -> None:
+    engine = Engine(db=None)
+    session = await running(engine)
+    await engine.close()
+    with pytest.raises(Disconnected):
+        await CONTROLS[control](session)
+    assert not others()
 
 
-def test_a_session_that_was_over_keeps_its_result_when_the_engine_is_closed() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await completed(engine)
-        assert (await session.result()).output == "a"
-        assert len(session.steps()) == 1
-        assert [e.seq async for e in session.events()] == [1, 2, 3, 4]
-
-    limited(main())
+async def test_a_session_that_was_over_keeps_its_result_when_the_engine_is_closed() -> None:
+    async with Engine(db=None) as engine:
+        session = await completed(engine)
+    assert (await session.result()).output == "a"
+    assert len(session.steps()) == 1
+    assert [e.seq async for e in session.events()] == [1, 2, 3, 4]
 
 
-def test_a_watcher_of_a_closed_engine_is_told_and_does_not_hang() -> None:
-    async def main() -> None:
-        long = Long()
-        engine = Engine(db=None)
-        session = await engine.start(in_place(long))
-        seen = []
+async def test_a_watcher_of_a_closed_engine_is_told_and_does_not_hang() -> None:
+    long = Long()
+    engine = Engine(db=None)
+    session = await engine.start(in_place(long))
+    seen = []
 
-        async def watch() -> None:
-            async for event in session.events():
-                seen.append(event.seq)
+    async def watch() -> None:
+        async for event in session.events():
+            seen.append(event.seq)
 
-        watching = asyncio.create_task(watch())
-        await until(lambda: long.started == 1)
-        await settle()
-        await engine.close()
-        with pytest.raises(Disconnected):
-            await watching
-        assert seen == list(range(1, len(seen) + 1))
-        assert not others()
-
-    limited(main())
+    watching = asyncio.create_task(watch())
+    await until(lambda: long.started == 1)
+    await settle()
+    await engine.close()
+    with pytest.raises(Disconnected):
+        await watching
+    assert seen == list(range(1, len(seen) + 1))
+    assert not others()
 
 
-def test_closing_twice_is_fine_and_closing_waits_for_the_cleanup() -> None:
-    async def main() -> None:
-        done = []
+async def test_closing_twice_is_fine_and_closing_waits_for_the_cleanup() -> None:
+    done = []
 
-        async def tidy(inp: Context) -> None:
-            try:
-                await asyncio.sleep(600)
-            finally:
-                await asyncio.sleep(0.02)
-                done.append(1)
+    async def tidy(inp: Context) -> None:
+        try:
+            await asyncio.sleep(600)
+        finally:
+            await asyncio.sleep(0.02)
+            done.append(1)
 
-        graph = Graph("g")
-        graph.node(id="tidy")(tidy)
-        engine = Engine(db=None)
-        session = await engine.start(graph)
-        await until(lambda: session.status == "running")
-        await settle()
-        await engine.close()
-        assert done == [1]
-        await engine.close()
-
-    limited(main())
+    graph = Graph("g")
+    graph.node(id="tidy")(tidy)
+    engine = Engine(db=None)
+    session = await engine.start(graph)
+    await until(lambda: session.status == "running")
+    await settle()
+    await engine.close()
+    assert done == [1]
+    await engine.close()
 
 
-def test_closing_a_waiting_session_is_no_answer() -> None:
-    async def main() -> None:
-        graph = Graph("g")
-        graph.add("h", "human")
-        engine = Engine(db=None)
-        session = await engine.start(graph)
-        await session.settled()
-        await engine.close()
-        assert session.status == "waiting"
-        with pytest.raises(Disconnected):
-            await session.answer("late")
-        assert session.status == "waiting"
-
-    limited(main())
+async def test_closing_a_waiting_session_is_no_answer() -> None:
+    graph = Graph("g")
+    graph.add("h", "human")
+    engine = Engine(db=None)
+    session = await engine.start(graph)
+    await session.settled()
+    await engine.close()
+    assert session.status == "waiting"
+    with pytest.raises(Disconnected):
+        await session.answer("late")
+    assert session.status == "waiting"
 
 
-def test_who_waits_for_a_session_of_a_closed_engine_with_a_file_is_told_so(
+async def test_who_waits_for_a_session_of_a_closed_engine_with_a_file_is_told_so(
     tmp_path: Path,
 ) -> None:
-    async def main() -> None:
-        long = Long()
-        async with Engine(db=tmp_path / "x.db") as engine:
-            session = await engine.start(in_place(long))
-            waiting = asyncio.create_task(session.result())
-            await until(lambda: long.started == 1)
-            await settle()
-        with pytest.raises(Disconnected):
-            await waiting
-        assert long.cleaned == 1
-
-    limited(main())
+    long = Long()
+    async with Engine(db=tmp_path / "x.db") as engine:
+        session = await engine.start(in_place(long))
+        waiting = asyncio.create_task(session.result())
+        await until(lambda: long.started == 1)
+        await settle()
+    with pytest.raises(Disconnected):
+        await waiting
+    assert long.cleaned == 1
 
 
 async def controlled_after_the_first_step(control: str) -> tuple[list[str], Session]:
@@ -686,54 +602,42 @@ def test_no_step_starts_once_a_control_has_returned(control: str) -> None:
     assert log == [control]
 
 
-def test_the_result_of_a_finished_session_outlives_its_engine(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with Engine(db=tmp_path / "x.db") as engine:
-            session = await engine.start(saying(Graph("g"), "a"))
-            await session.result()
-        assert session.status == "completed"
-        assert session.id in repr(session)
-        assert (await session.result()).output == "a"
-
-    limited(main())
+async def test_the_result_of_a_finished_session_outlives_its_engine(tmp_path: Path) -> None:
+    async with Engine(db=tmp_path / "x.db") as engine:
+        session = await engine.start(saying(Graph("g"), "a"))
+        await session.result()
+    assert session.status == "completed"
+    assert session.id in repr(session)
+    assert (await session.result()).output == "a"
 
 
-def test_settled_tells_what_became_of_a_finished_session_after_the_close_too() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await engine.start(saying(Graph("g"), "a"))
-            await session.result()
-        assert (await session.settled()).output == "a"
-
-    limited(main())
+async def test_settled_tells_what_became_of_a_finished_session_after_the_close_too() -> None:
+    async with Engine(db=None) as engine:
+        session = await engine.start(saying(Graph("g"), "a"))
+        await session.result()
+    assert (await session.settled()).output == "a"
 
 
-def test_a_stopped_step_is_not_running_any_more() -> None:
-    async def main() -> None:
-        started = asyncio.Event()
+async def test_a_stopped_step_is_not_running_any_more() -> None:
+    started = asyncio.Event()
 
-        async def long(inp: Context) -> None:
-            started.set()
-            await asyncio.sleep(600)
+    async def long(inp: Context) -> None:
+        started.set()
+        await asyncio.sleep(600)
 
-        async with Engine(db=None) as engine:
-            session = await engine.start(alone(long))
-            await started.wait()
-            await session.stop()
-            await session.settled()
-            assert [step.status for step in session.steps()] != ["running"]
-
-    limited(main())
+    async with Engine(db=None) as engine:
+        session = await engine.start(alone(long))
+        await started.wait()
+        await session.stop()
+        await session.settled()
+        assert [step.status for step in session.steps()] != ["running"]
 
 
-def test_a_closed_engine_starts_nothing() -> None:
-    async def main() -> None:
-        engine = Engine(db=None)
-        await engine.close()
-        with pytest.raises(RondelError, match="closed"):
-            await engine.start(saying(Graph("g"), "a"))
-
-    limited(main())
+async def test_a_closed_engine_starts_nothing() -> None:
+    engine = Engine(db=None)
+    await engine.close()
+    with pytest.raises(RondelError, match="closed"):
+        await engine.start(saying(Graph("g"), "a"))
 
 
 # Any controls in any order

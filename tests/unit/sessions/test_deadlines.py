@@ -53,68 +53,56 @@ def test_without_such_an_answer_the_step_fails() -> None:
     assert "nobody answered in time" in result.message
 
 
-def test_an_answer_in_time_disarms_the_deadline() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await engine.start(asking("{timeout: 1h, on_timeout: late}"))
-            await session.settled()
-            (question,) = session.asking
-            assert question.deadline is not None
-            await session.answer("in time")
-            assert (await session.result()).output == "in time"
-
-    limited(main())
+async def test_an_answer_in_time_disarms_the_deadline() -> None:
+    async with Engine(db=None) as engine:
+        session = await engine.start(asking("{timeout: 1h, on_timeout: late}"))
+        await session.settled()
+        (question,) = session.asking
+        assert question.deadline is not None
+        await session.answer("in time")
+        assert (await session.result()).output == "in time"
 
 
-def test_a_deadline_that_passed_while_nobody_was_there_counts(
+async def test_a_deadline_that_passed_while_nobody_was_there_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def main() -> None:
-        async with Engine(db=tmp_path / "s.db") as engine:
-            session = await engine.start(asking("{timeout: 1h, on_timeout: late}"))
-            await session.settled()
-        in_two_hours = time.time() + 7200
-        monkeypatch.setattr(time, "time", lambda: in_two_hours)
-        async with Engine(db=tmp_path / "s.db") as engine:
-            session = engine.get(session.id)
-            assert session.status == "waiting"
-            with pytest.raises(WrongState):
-                await session.answer("too late")
-            assert (await session.result()).output == "late"
-
-    limited(main())
+    async with Engine(db=tmp_path / "s.db") as engine:
+        session = await engine.start(asking("{timeout: 1h, on_timeout: late}"))
+        await session.settled()
+    in_two_hours = time.time() + 7200
+    monkeypatch.setattr(time, "time", lambda: in_two_hours)
+    async with Engine(db=tmp_path / "s.db") as engine:
+        session = engine.get(session.id)
+        assert session.status == "waiting"
+        with pytest.raises(WrongState):
+            await session.answer("too late")
+        assert (await session.result()).output == "late"
 
 
-def test_a_process_that_recovers_minds_the_deadlines_of_others(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with Engine(db=tmp_path / "s.db") as engine:
-            session = await engine.start(asking("{timeout: 300ms, on_timeout: late}"))
-            await session.settled()
-        async with Engine(db=tmp_path / "s.db") as engine:
-            await engine.recover()
-            session = engine.get(session.id)
-            assert (await session.result()).output == "late"
-
-    limited(main())
+async def test_a_process_that_recovers_minds_the_deadlines_of_others(tmp_path: Path) -> None:
+    async with Engine(db=tmp_path / "s.db") as engine:
+        session = await engine.start(asking("{timeout: 300ms, on_timeout: late}"))
+        await session.settled()
+    async with Engine(db=tmp_path / "s.db") as engine:
+        await engine.recover()
+        session = engine.get(session.id)
+        assert (await session.result()).output == "late"
 
 
-def test_to_revise_is_offered_only_so_often() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            graph = asking("{actions: [approve, revise], max_revisions: 2}")
-            session = await engine.start(graph)
-            for offered in (["approve", "revise"], ["approve", "revise"], ["approve"]):
-                await session.settled()
-                (question,) = session.asking
-                assert question.actions == offered
-                await session.answer("revise")
+async def test_to_revise_is_offered_only_so_often() -> None:
+    async with Engine(db=None) as engine:
+        graph = asking("{actions: [approve, revise], max_revisions: 2}")
+        session = await engine.start(graph)
+        for offered in (["approve", "revise"], ["approve", "revise"], ["approve"]):
             await session.settled()
             (question,) = session.asking
-            assert "revised 2 times already" in question.description
-            await session.answer("approve")
-            assert (await session.result()).output == "approve"
-
-    limited(main())
+            assert question.actions == offered
+            await session.answer("revise")
+        await session.settled()
+        (question,) = session.asking
+        assert "revised 2 times already" in question.description
+        await session.answer("approve")
+        assert (await session.result()).output == "approve"
 
 
 @pytest.mark.parametrize(

@@ -66,19 +66,18 @@ def test_steps_under_way_end_and_none_begins(tmp_path: Path, *, beside: bool) ->
     asyncio.run(drained(tmp_path, beside=beside))
 
 
-def test_a_step_that_takes_longer_than_the_grace_is_cut_and_runs_again(tmp_path: Path) -> None:
-    async def main() -> None:
-        log: list[str] = []
-        begun, go = asyncio.Event(), asyncio.Event()
-        graph = three(log, begun, go, beside=False)
-        async with Engine(tmp_path / "a.db") as engine:
-            session = await engine.start(graph, "x")
-            await begun.wait()
-            await engine.drain(0.05)
-        go.set()
-        async with Engine(tmp_path / "a.db") as engine:
-            again = await engine.resume(session.id, graph)
-            assert (await again.result()).output == "from a, b"
-        assert log == ["a begins", "a begins", "a ends", "b"]
-
-    asyncio.run(main())
+async def test_a_step_that_takes_longer_than_the_grace_is_cut_and_runs_again(
+    tmp_path: Path,
+) -> None:
+    log: list[str] = []
+    begun, go = asyncio.Event(), asyncio.Event()
+    graph = three(log, begun, go, beside=False)
+    async with Engine(tmp_path / "a.db") as engine:
+        session = await engine.start(graph, "x")
+        await begun.wait()
+        await engine.drain(0.05)
+    go.set()
+    async with Engine(tmp_path / "a.db") as engine:
+        again = await engine.resume(session.id, graph)
+        assert (await again.result()).output == "from a, b"
+    assert log == ["a begins", "a begins", "a ends", "b"]

@@ -59,30 +59,27 @@ async def finished(engine: Engine, graph: Graph) -> Session:
 # The envelope
 
 
-def test_every_event_has_the_whole_envelope_and_is_json() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await finished(engine, looping())
-            events = await collected(session.events())
-        for event in events:
-            face = json.loads(msgspec.json.encode(event))
-            assert list(face) == [
-                "seq",
-                "event",
-                "timestamp",
-                "session_id",
-                "node_id",
-                "address",
-                "data",
-            ]
-            assert face["session_id"] == session.id
-            assert face["timestamp"].endswith("Z")
-            assert datetime.fromisoformat(face["timestamp"]).utcoffset() is not None
-            assert (face["node_id"] is None) == (face["event"] == "session_state_change")
-        times = [event.timestamp for event in events]
-        assert times == sorted(times)
-
-    limited(main())
+async def test_every_event_has_the_whole_envelope_and_is_json() -> None:
+    async with Engine(db=None) as engine:
+        session = await finished(engine, looping())
+        events = await collected(session.events())
+    for event in events:
+        face = json.loads(msgspec.json.encode(event))
+        assert list(face) == [
+            "seq",
+            "event",
+            "timestamp",
+            "session_id",
+            "node_id",
+            "address",
+            "data",
+        ]
+        assert face["session_id"] == session.id
+        assert face["timestamp"].endswith("Z")
+        assert datetime.fromisoformat(face["timestamp"]).utcoffset() is not None
+        assert (face["node_id"] is None) == (face["event"] == "session_state_change")
+    times = [event.timestamp for event in events]
+    assert times == sorted(times)
 
 
 def test_the_numbers_of_durable_events_count_from_1_without_gaps() -> None:
@@ -165,17 +162,14 @@ def test_tokens_are_counted_to_their_round_and_to_the_session() -> None:
     assert (played.result.usage.tokens, played.result.usage.model_calls) == (45, 3)
 
 
-def test_edges_are_told_only_to_those_who_debug() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await finished(engine, chain(saying(Graph("g"), "a", "b"), "a", "b"))
-            plain = await collected(session.events())
-            debug = await collected(session.events(debug=True))
-        assert [e for e in debug if e.event != "edge_fired"] == plain
-        (fired,) = [e for e in debug if e.event == "edge_fired"]
-        assert fired.data == {"from": "a", "to": "b"}
-
-    limited(main())
+async def test_edges_are_told_only_to_those_who_debug() -> None:
+    async with Engine(db=None) as engine:
+        session = await finished(engine, chain(saying(Graph("g"), "a", "b"), "a", "b"))
+        plain = await collected(session.events())
+        debug = await collected(session.events(debug=True))
+    assert [e for e in debug if e.event != "edge_fired"] == plain
+    (fired,) = [e for e in debug if e.event == "edge_fired"]
+    assert fired.data == {"from": "a", "to": "b"}
 
 
 def test_both_state_changes_of_a_loop_node_tell_how_it_decided() -> None:
@@ -214,256 +208,214 @@ def test_resuming_after_any_event_gives_the_rest_without_gap_or_repeat(
     limited(main())
 
 
-def test_a_watcher_that_comes_and_goes_while_it_runs_sees_everything_once() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await engine.start(looping(20))
-            seen: list[Event] = []
-            over = False
-            while not over:
-                stream = session.events(after=len(seen))
-                for _ in range(3):
-                    event = await anext(stream, None)
-                    if event is None:
-                        over = True
-                        break
-                    seen.append(event)
-                await stream.aclose()  # type: ignore[attr-defined]
-            assert seen == await collected(session.events())
-            assert seen[-1].data["status"] == "completed"
-
-    limited(main())
+async def test_a_watcher_that_comes_and_goes_while_it_runs_sees_everything_once() -> None:
+    async with Engine(db=None) as engine:
+        session = await engine.start(looping(20))
+        seen: list[Event] = []
+        over = False
+        while not over:
+            stream = session.events(after=len(seen))
+            for _ in range(3):
+                event = await anext(stream, None)
+                if event is None:
+                    over = True
+                    break
+                seen.append(event)
+            await stream.aclose()  # type: ignore[attr-defined]
+        assert seen == await collected(session.events())
+        assert seen[-1].data["status"] == "completed"
 
 
-def test_resuming_past_the_end_of_a_finished_session_gives_nothing() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await finished(engine, looping())
-            assert await collected(session.events(after=10_000)) == []
-
-    limited(main())
+async def test_resuming_past_the_end_of_a_finished_session_gives_nothing() -> None:
+    async with Engine(db=None) as engine:
+        session = await finished(engine, looping())
+        assert await collected(session.events(after=10_000)) == []
 
 
 # Watchers
 
 
-def test_several_watchers_see_the_same() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await engine.start(looping(5))
-            watchers = [asyncio.create_task(collected(session.events())) for _ in range(7)]
-            late = asyncio.create_task(collected(session.events(after=9)))
-            await session.result()
-            seen = [await watcher for watcher in watchers]
-            assert all(each == seen[0] for each in seen)
-            assert await late == seen[0][9:]
-            assert seen[0] == await collected(session.events())
-
-    limited(main())
+async def test_several_watchers_see_the_same() -> None:
+    async with Engine(db=None) as engine:
+        session = await engine.start(looping(5))
+        watchers = [asyncio.create_task(collected(session.events())) for _ in range(7)]
+        late = asyncio.create_task(collected(session.events(after=9)))
+        await session.result()
+        seen = [await watcher for watcher in watchers]
+        assert all(each == seen[0] for each in seen)
+        assert await late == seen[0][9:]
+        assert seen[0] == await collected(session.events())
 
 
-def test_a_watcher_that_starts_after_the_end_gets_everything() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await engine.start(looping(5))
-            watching = asyncio.create_task(collected(session.events()))
-            await session.result()
-            live = await watching
-            assert await collected(session.events()) == live
-
-    limited(main())
+async def test_a_watcher_that_starts_after_the_end_gets_everything() -> None:
+    async with Engine(db=None) as engine:
+        session = await engine.start(looping(5))
+        watching = asyncio.create_task(collected(session.events()))
+        await session.result()
+        live = await watching
+        assert await collected(session.events()) == live
 
 
-def test_a_slow_watcher_misses_nothing_durable_and_holds_nobody_up() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await engine.start(looping(100))
-            slow: list[Event] = []
-            step = asyncio.Event()
+async def test_a_slow_watcher_misses_nothing_durable_and_holds_nobody_up() -> None:
+    async with Engine(db=None) as engine:
+        session = await engine.start(looping(100))
+        slow: list[Event] = []
+        step = asyncio.Event()
 
-            async def watch() -> None:
-                async for event in session.events():
-                    slow.append(event)
-                    await step.wait()
-
-            watching = asyncio.create_task(watch())
-            result = await session.result()
-            assert result.status == "completed"
-            assert len(slow) <= 1
-            step.set()
-            await watching
-            assert slow == await collected(session.events())
-            assert len(slow) > 1000
-
-    limited(main())
-
-
-def test_breaking_off_leaks_no_task_and_no_watcher() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            graph = Graph("g")
-            graph.add("h", "human")
-            session = await engine.start(graph)
-            await session.settled()
-            for _ in range(20):
-                async for event in session.events():
-                    assert event.seq == 1
-                    break
-            gc.collect()
-            await until(lambda: not others() and not session._audience.is_there)
-            await session.answer("on")
-            assert (await session.result()).status == "completed"
-
-    limited(main())
-
-
-def test_a_cancelled_watcher_leaks_nothing() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            graph = Graph("g")
-            graph.add("h", "human")
-            session = await engine.start(graph)
-            await session.settled()
-            watching = asyncio.create_task(collected(session.events()))
-            await asyncio.sleep(0.01)
-            watching.cancel()
-            await asyncio.wait([watching])
-            assert watching.cancelled()
-            del watching
-            gc.collect()
-            await until(lambda: not others() and not session._audience.is_there)
-
-    limited(main())
-
-
-def test_a_watcher_may_use_the_controls() -> None:
-    async def main() -> None:
-        graph = Graph("g", start="h", end="out")
-        graph.add("h", "human")
-        graph.node(id="out")(lambda inp: inp.text)
-        graph.edge("h", "h", when=lambda m: m.text != "done")
-        graph.edge("h", "out", when=lambda m: m.text == "done")
-        answers = ["one", "two", "done"]
-        async with Engine(db=None) as engine:
-            session = await engine.start(graph)
+        async def watch() -> None:
             async for event in session.events():
-                if event.event == "human_input_required":
-                    await session.answer(answers.pop(0))
-            assert (await session.result()).output == "done"
+                slow.append(event)
+                await step.wait()
 
-    limited(main())
+        watching = asyncio.create_task(watch())
+        result = await session.result()
+        assert result.status == "completed"
+        assert len(slow) <= 1
+        step.set()
+        await watching
+        assert slow == await collected(session.events())
+        assert len(slow) > 1000
+
+
+async def test_breaking_off_leaks_no_task_and_no_watcher() -> None:
+    async with Engine(db=None) as engine:
+        graph = Graph("g")
+        graph.add("h", "human")
+        session = await engine.start(graph)
+        await session.settled()
+        for _ in range(20):
+            async for event in session.events():
+                assert event.seq == 1
+                break
+        gc.collect()
+        await until(lambda: not others() and not session._audience.is_there)
+        await session.answer("on")
+        assert (await session.result()).status == "completed"
+
+
+async def test_a_cancelled_watcher_leaks_nothing() -> None:
+    async with Engine(db=None) as engine:
+        graph = Graph("g")
+        graph.add("h", "human")
+        session = await engine.start(graph)
+        await session.settled()
+        watching = asyncio.create_task(collected(session.events()))
+        await asyncio.sleep(0.01)
+        watching.cancel()
+        await asyncio.wait([watching])
+        assert watching.cancelled()
+        del watching
+        gc.collect()
+        await until(lambda: not others() and not session._audience.is_there)
+
+
+async def test_a_watcher_may_use_the_controls() -> None:
+    graph = Graph("g", start="h", end="out")
+    graph.add("h", "human")
+    graph.node(id="out")(lambda inp: inp.text)
+    graph.edge("h", "h", when=lambda m: m.text != "done")
+    graph.edge("h", "out", when=lambda m: m.text == "done")
+    answers = ["one", "two", "done"]
+    async with Engine(db=None) as engine:
+        session = await engine.start(graph)
+        async for event in session.events():
+            if event.event == "human_input_required":
+                await session.answer(answers.pop(0))
+        assert (await session.result()).output == "done"
 
 
 # Live events
 
 
-def test_tokens_come_between_running_and_completed_of_their_step() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await engine.start(streaming(5))
-            events = await collected(session.events())
-        names = [(e.event, e.node_id, e.data.get("status") or e.data.get("chunk")) for e in events]
-        begins = names.index(("node_state_change", "speaks", "running"))
-        assert names[begins + 1 : begins + 7] == [
-            *(("token_stream", "speaks", f"{n} ") for n in range(5)),
-            ("node_state_change", "speaks", "completed"),
+async def test_tokens_come_between_running_and_completed_of_their_step() -> None:
+    async with Engine(db=None) as engine:
+        session = await engine.start(streaming(5))
+        events = await collected(session.events())
+    names = [(e.event, e.node_id, e.data.get("status") or e.data.get("chunk")) for e in events]
+    begins = names.index(("node_state_change", "speaks", "running"))
+    assert names[begins + 1 : begins + 7] == [
+        *(("token_stream", "speaks", f"{n} ") for n in range(5)),
+        ("node_state_change", "speaks", "completed"),
+    ]
+    tokens = [e for e in events if e.event == "token_stream"]
+    assert all(e.seq is None and e.address == "speaks" for e in tokens)
+    durable = [e.seq for e in events if e.seq is not None]
+    assert durable == list(range(1, len(durable) + 1))
+
+
+async def test_tokens_of_parallel_steps_stay_within_their_steps() -> None:
+    graph = saying(Graph("g"), "s")
+    names = ["x", "y", "z"]
+
+    async def speaks(inp: Context) -> str:
+        for number in range(10):
+            inp.emit("token_stream", {"chunk": str(number), "agent": inp.node_id})
+            await asyncio.sleep(0)
+        return "said"
+
+    for name in names:
+        graph.node(id=name)(speaks)
+        graph.edge("s", name)
+    async with Engine(db=None) as engine:
+        session = await engine.start(graph)
+        events = await collected(session.events())
+    for name in names:
+        own = [e for e in events if e.node_id == name]
+        assert [e.event for e in own] == [
+            "node_state_change",
+            *["token_stream"] * 10,
+            "node_state_change",
         ]
-        tokens = [e for e in events if e.event == "token_stream"]
-        assert all(e.seq is None and e.address == "speaks" for e in tokens)
-        durable = [e.seq for e in events if e.seq is not None]
-        assert durable == list(range(1, len(durable) + 1))
-
-    limited(main())
+        assert [e.data["chunk"] for e in own[1:-1]] == [str(n) for n in range(10)]
 
 
-def test_tokens_of_parallel_steps_stay_within_their_steps() -> None:
-    async def main() -> None:
-        graph = saying(Graph("g"), "s")
-        names = ["x", "y", "z"]
-
-        async def speaks(inp: Context) -> str:
-            for number in range(10):
-                inp.emit("token_stream", {"chunk": str(number), "agent": inp.node_id})
-                await asyncio.sleep(0)
-            return "said"
-
-        for name in names:
-            graph.node(id=name)(speaks)
-            graph.edge("s", name)
-        async with Engine(db=None) as engine:
-            session = await engine.start(graph)
-            events = await collected(session.events())
-        for name in names:
-            own = [e for e in events if e.node_id == name]
-            assert [e.event for e in own] == [
-                "node_state_change",
-                *["token_stream"] * 10,
-                "node_state_change",
-            ]
-            assert [e.data["chunk"] for e in own[1:-1]] == [str(n) for n in range(10)]
-
-    limited(main())
-
-
-def test_tokens_are_live_only() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await finished(engine, streaming(5))
-            events = await collected(session.events())
-            assert "token_stream" not in {e.event for e in events}
-
-    limited(main())
+async def test_tokens_are_live_only() -> None:
+    async with Engine(db=None) as engine:
+        session = await finished(engine, streaming(5))
+        events = await collected(session.events())
+        assert "token_stream" not in {e.event for e in events}
 
 
 @pytest.mark.parametrize("over", [0, 1, 500])
-def test_a_lagging_watcher_loses_only_the_oldest_tokens_beyond_the_limit(over: int) -> None:
-    async def main() -> None:
-        chunks = stream.LIVE_LIMIT + over
-        async with Engine(db=None) as engine:
-            session = await engine.start(streaming(chunks))
-            events = await collected(session.events())
-        tokens = [e.data["chunk"] for e in events if e.event == "token_stream"]
-        assert tokens == [f"{n} " for n in range(over, chunks)]
-        durable = [e.seq for e in events if e.seq is not None]
-        assert durable == list(range(1, len(durable) + 1))
-        assert events[-1].data["status"] == "completed"
-
-    limited(main())
+async def test_a_lagging_watcher_loses_only_the_oldest_tokens_beyond_the_limit(over: int) -> None:
+    chunks = stream.LIVE_LIMIT + over
+    async with Engine(db=None) as engine:
+        session = await engine.start(streaming(chunks))
+        events = await collected(session.events())
+    tokens = [e.data["chunk"] for e in events if e.event == "token_stream"]
+    assert tokens == [f"{n} " for n in range(over, chunks)]
+    durable = [e.seq for e in events if e.seq is not None]
+    assert durable == list(range(1, len(durable) + 1))
+    assert events[-1].data["status"] == "completed"
 
 
-def test_a_watcher_that_keeps_up_loses_no_token() -> None:
-    async def main() -> None:
-        chunks = stream.LIVE_LIMIT * 2
+async def test_a_watcher_that_keeps_up_loses_no_token() -> None:
+    chunks = stream.LIVE_LIMIT * 2
 
-        async def speaks(inp: Context) -> str:
-            for number in range(chunks):
-                inp.emit("token_stream", {"chunk": str(number), "agent": "speaks"})
-                if number % 100 == 0:
-                    await asyncio.sleep(0)
-            return "said"
+    async def speaks(inp: Context) -> str:
+        for number in range(chunks):
+            inp.emit("token_stream", {"chunk": str(number), "agent": "speaks"})
+            if number % 100 == 0:
+                await asyncio.sleep(0)
+        return "said"
 
-        graph = Graph("g")
-        graph.node(speaks)
-        async with Engine(db=None) as engine:
-            session = await engine.start(graph)
-            events = await collected(session.events())
-        assert len([e for e in events if e.event == "token_stream"]) == chunks
-
-    limited(main())
+    graph = Graph("g")
+    graph.node(speaks)
+    async with Engine(db=None) as engine:
+        session = await engine.start(graph)
+        events = await collected(session.events())
+    assert len([e for e in events if e.event == "token_stream"]) == chunks
 
 
-def test_an_agent_streams_its_words() -> None:
-    async def main() -> None:
-        graph = Graph("g")
-        answer = {"content": "one two three", "chunks": ["one ", "two ", "three"]}
-        graph.add("w", "agent", {"provider": "scripted", "answers": [answer]})
-        async with Engine(db=None) as engine:
-            session = await engine.start(graph)
-            events = await collected(session.events())
-        chunks = [e.data for e in events if e.event == "token_stream"]
-        assert chunks == [{"chunk": text, "agent": "w"} for text in ("one ", "two ", "three")]
-
-    limited(main())
+async def test_an_agent_streams_its_words() -> None:
+    graph = Graph("g")
+    answer = {"content": "one two three", "chunks": ["one ", "two ", "three"]}
+    graph.add("w", "agent", {"provider": "scripted", "answers": [answer]})
+    async with Engine(db=None) as engine:
+        session = await engine.start(graph)
+        events = await collected(session.events())
+    chunks = [e.data for e in events if e.event == "token_stream"]
+    assert chunks == [{"chunk": text, "agent": "w"} for text in ("one ", "two ", "three")]
 
 
 # Addresses
@@ -497,15 +449,12 @@ def test_the_events_of_a_round_all_have_its_address() -> None:
     assert sorted(started) == sorted(completed)
 
 
-def test_the_rounds_of_nested_loops_can_be_listed() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await engine.start(nested())
-            await session.result()
-            addresses = [record.address for record in session.rounds()]
-            assert addresses == ["O[1]", "O[1]/I[1]", "O[1]/I[2]", "O[2]", "O[2]/I[1]", "O[2]/I[2]"]
-
-    limited(main())
+async def test_the_rounds_of_nested_loops_can_be_listed() -> None:
+    async with Engine(db=None) as engine:
+        session = await engine.start(nested())
+        await session.result()
+        addresses = [record.address for record in session.rounds()]
+        assert addresses == ["O[1]", "O[1]/I[1]", "O[1]/I[2]", "O[2]", "O[2]/I[1]", "O[2]/I[2]"]
 
 
 def test_a_skipped_node_is_told_with_its_own_address() -> None:
@@ -541,27 +490,24 @@ def test_a_report_cannot_change_what_the_event_says_of_the_step() -> None:
     assert states == ["running", "completed"]
 
 
-def test_tokens_of_a_blocking_node_arrive_while_it_runs() -> None:
+async def test_tokens_of_a_blocking_node_arrive_while_it_runs() -> None:
     """`emit` is called in the node's thread, the event loop must be woken from there."""
 
-    async def main() -> None:
-        release = threading.Event()
+    release = threading.Event()
 
-        def speaks(inp: Context) -> str:
-            time.sleep(0.05)
-            inp.emit("token_stream", {"chunk": "now", "agent": "speaks"})
-            release.wait(60)
-            return "said"
+    def speaks(inp: Context) -> str:
+        time.sleep(0.05)
+        inp.emit("token_stream", {"chunk": "now", "agent": "speaks"})
+        release.wait(60)
+        return "said"
 
-        graph = Graph("g")
-        graph.node(id="speaks", blocking=True)(speaks)
-        try:
-            async with Engine(db=None) as engine:
-                session = await engine.start(graph)
-                async for event in session.events():
-                    if event.event == "token_stream":
-                        break
-        finally:
-            release.set()
-
-    limited(main())
+    graph = Graph("g")
+    graph.node(id="speaks", blocking=True)(speaks)
+    try:
+        async with Engine(db=None) as engine:
+            session = await engine.start(graph)
+            async for event in session.events():
+                if event.event == "token_stream":
+                    break
+    finally:
+        release.set()

@@ -10,7 +10,6 @@ import pytest
 
 from rondel import Context, Engine, Graph, Result
 from rondel.engine import ticks
-from tests.unit.sessions.playing import limited
 
 
 class Shaky:
@@ -52,138 +51,123 @@ def refining(shaky: Shaky, fails_in_round: int = 2) -> Graph:
 
 
 @pytest.mark.parametrize("kept", [False, True])
-def test_the_failed_step_runs_again_and_no_other(tmp_path: Path, kept: bool) -> None:
-    async def main() -> None:
-        shaky = Shaky("critic")
-        async with Engine(tmp_path / "a.db" if kept else None) as engine:
-            session = await engine.start(refining(shaky))
-            failed = await session.result()
-            assert (failed.status, failed.reason) == ("failed", "step_failed")
-            shaky.failing.clear()
-            await session.resume(by="ada")
-            result = await session.result()
-            assert result.status == "completed"
-            assert [(loop.exit_reason, loop.rounds) for loop in result.loops] == [("exit_edge", 3)]
-            assert shaky.calls == {
-                "writer 1": 1,
-                "writer 2": 1,
-                "writer 3": 1,
-                "critic": 2,
-                "fine": 2,
-            }
-
-    limited(main())
-
-
-def test_the_failure_stays_in_the_history() -> None:
-    async def main() -> None:
-        shaky = Shaky("critic")
-        async with Engine(db=None) as engine:
-            session = await engine.start(refining(shaky))
-            await session.result()
-            shaky.failing.clear()
-            await session.resume()
-            await session.result()
-            events = [event async for event in session.events()]
-            told = [
-                event.data["status"]
-                for event in events
-                if event.event == "node_state_change" and event.address == "writer[2]/critic"
-            ]
-            assert told == ["running", "failed", "running", "completed"]
-            assert [e.data["status"] for e in events if e.event == "session_state_change"] == [
-                "running",
-                "failed",
-                "running",
-                "completed",
-            ]
-            assert [event.seq for event in events] == list(range(1, len(events) + 1))
-            steps = {step.address: step.status for step in session.steps()}
-            assert set(steps.values()) == {"completed"}
-            assert [record.round for record in session.rounds()] == [1, 2, 3]
-            assert [r.exit_reason for r in session.rounds()] == [None, None, "exit_edge"]
-
-    limited(main())
-
-
-def test_another_process_goes_on_with_a_failed_session(tmp_path: Path) -> None:
-    async def main() -> None:
-        shaky = Shaky("critic")
-        db = tmp_path / "a.db"
-        async with Engine(db) as engine:
-            id = (await engine.run(refining(shaky))).session_id
-        async with Engine(db) as engine:  # it fails again, and can be resumed again
-            session = await engine.resume(id, refining(shaky))
-            assert (await session.result()).status == "failed"
+async def test_the_failed_step_runs_again_and_no_other(tmp_path: Path, kept: bool) -> None:
+    shaky = Shaky("critic")
+    async with Engine(tmp_path / "a.db" if kept else None) as engine:
+        session = await engine.start(refining(shaky))
+        failed = await session.result()
+        assert (failed.status, failed.reason) == ("failed", "step_failed")
         shaky.failing.clear()
-        async with Engine(db) as engine:
-            session = await engine.resume(id, refining(shaky))
-            assert (await session.result()).status == "completed"
-            assert shaky.calls["critic"] == 3
-
-    limited(main())
-
-
-def test_branches_that_the_failure_cut_off_go_on_too() -> None:
-    async def main() -> None:
-        shaky, calls = Shaky("bad"), Counter[str]()
-        graph = Graph("g", start="s")
-        graph.node(id="s")(lambda inp: "s")
-        slow = asyncio.Event()
-
-        @graph.node
-        async def good(inp: Context) -> str:
-            calls["good"] += 1
-            await slow.wait()
-            return "good"
-
-        @graph.node
-        async def bad(inp: Context) -> str:
-            await asyncio.sleep(0)
-            return shaky.say("bad")
-
-        @graph.node(join="all")
-        def end(inp: Context) -> str:
-            return " and ".join(sorted(str(message.content) for message in inp.messages))
-
-        for node in ("good", "bad"):
-            graph.edge("s", node)
-            graph.edge(node, "end")
-        async with Engine(db=None) as engine:
-            session = await engine.start(graph)
-            assert (await session.result()).status == "failed"
-            shaky.failing.clear()
-            slow.set()
-            await session.resume()
-            assert (await session.result()).output == "bad and good"
-            assert calls["good"] == 2
-
-    limited(main())
+        await session.resume(by="ada")
+        result = await session.result()
+        assert result.status == "completed"
+        assert [(loop.exit_reason, loop.rounds) for loop in result.loops] == [("exit_edge", 3)]
+        assert shaky.calls == {
+            "writer 1": 1,
+            "writer 2": 1,
+            "writer 3": 1,
+            "critic": 2,
+            "fine": 2,
+        }
 
 
-def test_a_session_that_is_over_otherwise_is_returned(tmp_path: Path) -> None:
-    async def main() -> None:
-        db = tmp_path / "a.db"
-        graph = Graph("g")
-        graph.node(id="a")(lambda inp: "a")
-        short = Graph("short")
-        short.node(id="a")(lambda inp: "a")
-        short.node(id="b")(lambda inp: "b")
-        short.edge("a", "b")
-        short.limits(max_steps=1)
-        async with Engine(db) as engine:
-            completed = await engine.run(graph)
-            bounded = await engine.run(short)
-        assert (completed.status, bounded.status) == ("completed", "failed")
-        async with Engine(db) as engine:
-            for result in (completed, bounded):
-                session = await engine.resume(result.session_id)
-                length = session.row.length
-                assert (await session.result()).status == result.status
-                assert session.row.length == length
-                assert not any(isinstance(tick, ticks.Retried) for tick in session.journal())
+async def test_the_failure_stays_in_the_history() -> None:
+    shaky = Shaky("critic")
+    async with Engine(db=None) as engine:
+        session = await engine.start(refining(shaky))
+        await session.result()
+        shaky.failing.clear()
+        await session.resume()
+        await session.result()
+        events = [event async for event in session.events()]
+        told = [
+            event.data["status"]
+            for event in events
+            if event.event == "node_state_change" and event.address == "writer[2]/critic"
+        ]
+        assert told == ["running", "failed", "running", "completed"]
+        assert [e.data["status"] for e in events if e.event == "session_state_change"] == [
+            "running",
+            "failed",
+            "running",
+            "completed",
+        ]
+        assert [event.seq for event in events] == list(range(1, len(events) + 1))
+        steps = {step.address: step.status for step in session.steps()}
+        assert set(steps.values()) == {"completed"}
+        assert [record.round for record in session.rounds()] == [1, 2, 3]
+        assert [r.exit_reason for r in session.rounds()] == [None, None, "exit_edge"]
 
-    limited(main())
+
+async def test_another_process_goes_on_with_a_failed_session(tmp_path: Path) -> None:
+    shaky = Shaky("critic")
+    db = tmp_path / "a.db"
+    async with Engine(db) as engine:
+        id = (await engine.run(refining(shaky))).session_id
+    async with Engine(db) as engine:  # it fails again, and can be resumed again
+        session = await engine.resume(id, refining(shaky))
+        assert (await session.result()).status == "failed"
+    shaky.failing.clear()
+    async with Engine(db) as engine:
+        session = await engine.resume(id, refining(shaky))
+        assert (await session.result()).status == "completed"
+        assert shaky.calls["critic"] == 3
+
+
+async def test_branches_that_the_failure_cut_off_go_on_too() -> None:
+    shaky, calls = Shaky("bad"), Counter[str]()
+    graph = Graph("g", start="s")
+    graph.node(id="s")(lambda inp: "s")
+    slow = asyncio.Event()
+
+    @graph.node
+    async def good(inp: Context) -> str:
+        calls["good"] += 1
+        await slow.wait()
+        return "good"
+
+    @graph.node
+    async def bad(inp: Context) -> str:
+        await asyncio.sleep(0)
+        return shaky.say("bad")
+
+    @graph.node(join="all")
+    def end(inp: Context) -> str:
+        return " and ".join(sorted(str(message.content) for message in inp.messages))
+
+    for node in ("good", "bad"):
+        graph.edge("s", node)
+        graph.edge(node, "end")
+    async with Engine(db=None) as engine:
+        session = await engine.start(graph)
+        assert (await session.result()).status == "failed"
+        shaky.failing.clear()
+        slow.set()
+        await session.resume()
+        assert (await session.result()).output == "bad and good"
+        assert calls["good"] == 2
+
+
+async def test_a_session_that_is_over_otherwise_is_returned(tmp_path: Path) -> None:
+    db = tmp_path / "a.db"
+    graph = Graph("g")
+    graph.node(id="a")(lambda inp: "a")
+    short = Graph("short")
+    short.node(id="a")(lambda inp: "a")
+    short.node(id="b")(lambda inp: "b")
+    short.edge("a", "b")
+    short.limits(max_steps=1)
+    async with Engine(db) as engine:
+        completed = await engine.run(graph)
+        bounded = await engine.run(short)
+    assert (completed.status, bounded.status) == ("completed", "failed")
+    async with Engine(db) as engine:
+        for result in (completed, bounded):
+            session = await engine.resume(result.session_id)
+            length = session.row.length
+            assert (await session.result()).status == result.status
+            assert session.row.length == length
+            assert not any(isinstance(tick, ticks.Retried) for tick in session.journal())
 
 
 SCRIPT = """

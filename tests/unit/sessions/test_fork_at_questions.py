@@ -6,7 +6,6 @@ import pytest
 
 from rondel import Engine, Graph
 from rondel.errors import CallError
-from tests.unit.sessions.playing import limited
 
 
 def asking() -> Graph:
@@ -19,40 +18,31 @@ def asking() -> Graph:
     return graph
 
 
-def test_the_fork_takes_the_other_answer_and_the_parent_keeps_its_own() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await engine.start(asking())
-            await session.settled()
-            await session.answer("continue 1")
-            await session.settled()
-            await session.answer("best")
-            assert (await session.result()).loops[0].rounds == 3
-            fork = await session.fork("w[2]", {"answer": "best"})
-            result = await fork.result()
-            assert (result.loops[0].rounds, result.output) == (2, "20")
-
-    limited(main())
+async def test_the_fork_takes_the_other_answer_and_the_parent_keeps_its_own() -> None:
+    async with Engine(db=None) as engine:
+        session = await engine.start(asking())
+        await session.settled()
+        await session.answer("continue 1")
+        await session.settled()
+        await session.answer("best")
+        assert (await session.result()).loops[0].rounds == 3
+        fork = await session.fork("w[2]", {"answer": "best"})
+        result = await fork.result()
+        assert (result.loops[0].rounds, result.output) == (2, "20")
 
 
-def test_an_open_question_can_be_forked_too() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await engine.start(asking())
-            await session.settled()
-            fork = await session.fork("w[2]", {"answer": "stop"})
-            assert (await fork.result()).status == "cancelled"
-            assert session.status == "waiting"
-
-    limited(main())
+async def test_an_open_question_can_be_forked_too() -> None:
+    async with Engine(db=None) as engine:
+        session = await engine.start(asking())
+        await session.settled()
+        fork = await session.fork("w[2]", {"answer": "stop"})
+        assert (await fork.result()).status == "cancelled"
+        assert session.status == "waiting"
 
 
-def test_a_round_without_a_question_takes_no_answer() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await engine.start(asking())
-            await session.settled()
-            with pytest.raises(CallError, match="no step or round at"):
-                await session.fork("w[1]", {"answer": "best"})
-
-    limited(main())
+async def test_a_round_without_a_question_takes_no_answer() -> None:
+    async with Engine(db=None) as engine:
+        session = await engine.start(asking())
+        await session.settled()
+        with pytest.raises(CallError, match="no step or round at"):
+            await session.fork("w[1]", {"answer": "best"})

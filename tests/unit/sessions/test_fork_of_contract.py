@@ -9,7 +9,6 @@ import pytest
 
 from rondel import Context, Engine, Graph
 from rondel.errors import CallError, GraphError
-from tests.unit.sessions.playing import limited
 
 
 def refining(ran: list[str], **contract: Any) -> Graph:
@@ -38,35 +37,29 @@ def refining(ran: list[str], **contract: Any) -> Graph:
 
 
 @pytest.mark.parametrize("kept", [False, True])
-def test_more_rounds_after_bounded(tmp_path: Path, kept: bool) -> None:
-    async def main() -> None:
-        ran: list[str] = []
-        async with Engine(tmp_path / "a.db" if kept else None) as engine:
-            session = await engine.start(refining(ran, max_rounds=3))
-            assert (await session.result()).status == "bounded"
-            ran.clear()
-            fork = await session.fork(changes={"loops.writer.max_rounds": 5})
-            result = await fork.result()
-            assert (result.status, result.loops[0].rounds) == ("bounded", 5)
-            assert result.output == "draft 5"
-            assert ran == ["writer 4", "critic 4", "writer 5", "critic 5"]
-            assert session.snapshot().loops[0].rounds == 3
-
-    limited(main())
+async def test_more_rounds_after_bounded(tmp_path: Path, kept: bool) -> None:
+    ran: list[str] = []
+    async with Engine(tmp_path / "a.db" if kept else None) as engine:
+        session = await engine.start(refining(ran, max_rounds=3))
+        assert (await session.result()).status == "bounded"
+        ran.clear()
+        fork = await session.fork(changes={"loops.writer.max_rounds": 5})
+        result = await fork.result()
+        assert (result.status, result.loops[0].rounds) == ("bounded", 5)
+        assert result.output == "draft 5"
+        assert ran == ["writer 4", "critic 4", "writer 5", "critic 5"]
+        assert session.snapshot().loops[0].rounds == 3
 
 
-def test_a_fork_of_a_fork_has_even_more() -> None:
-    async def main() -> None:
-        ran: list[str] = []
-        async with Engine(db=None) as engine:
-            session = await engine.start(refining(ran, max_rounds=1))
-            for rounds in (2, 3, 4):
-                await session.result()
-                session = await session.fork(changes={"loops.writer.max_rounds": rounds})
-            assert (await session.result()).loops[0].rounds == 4
-            assert ran == [f"{node} {n}" for n in (1, 2, 3, 4) for node in ("writer", "critic")]
-
-    limited(main())
+async def test_a_fork_of_a_fork_has_even_more() -> None:
+    ran: list[str] = []
+    async with Engine(db=None) as engine:
+        session = await engine.start(refining(ran, max_rounds=1))
+        for rounds in (2, 3, 4):
+            await session.result()
+            session = await session.fork(changes={"loops.writer.max_rounds": rounds})
+        assert (await session.result()).loops[0].rounds == 4
+        assert ran == [f"{node} {n}" for n in (1, 2, 3, 4) for node in ("writer", "critic")]
 
 
 @pytest.mark.parametrize(
@@ -81,71 +74,59 @@ def test_a_fork_of_a_fork_has_even_more() -> None:
         ),
     ],
 )
-def test_a_fork_begins_where_the_change_makes_a_difference(
+async def test_a_fork_begins_where_the_change_makes_a_difference(
     changes: dict[str, Any], rounds: int, reason: str, run_anew: list[int]
 ) -> None:
-    async def main() -> None:
-        ran: list[str] = []
-        graph = refining(ran, max_rounds=4)
-        graph.edge("critic", "done", label="goal")
-        async with Engine(db=None) as engine:
-            session = await engine.start(graph)
-            await session.result()
-            ran.clear()
-            fork = await session.fork(changes=changes)
-            end = (await fork.result()).loops[0]
-            assert (end.exit_reason, end.rounds) == (reason, rounds)
-            assert ran == [f"{node} {n}" for n in run_anew for node in ("writer", "critic")]
-
-    limited(main())
+    ran: list[str] = []
+    graph = refining(ran, max_rounds=4)
+    graph.edge("critic", "done", label="goal")
+    async with Engine(db=None) as engine:
+        session = await engine.start(graph)
+        await session.result()
+        ran.clear()
+        fork = await session.fork(changes=changes)
+        end = (await fork.result()).loops[0]
+        assert (end.exit_reason, end.rounds) == (reason, rounds)
+        assert ran == [f"{node} {n}" for n in run_anew for node in ("writer", "critic")]
 
 
-def test_an_address_that_the_changed_past_does_not_come_to_is_refused() -> None:
-    async def main() -> None:
-        ran: list[str] = []
-        async with Engine(db=None) as engine:
-            session = await engine.start(refining(ran, max_rounds=4))
-            await session.result()
-            change = {"loops.writer.max_rounds": 2}
-            with pytest.raises(CallError, match=r"does not come to writer\[4\]/critic; fork ear"):
-                await session.fork("writer[4]/critic", change)
-            fork = await session.fork("writer[2]/critic", change)
-            assert (await fork.result()).loops[0].rounds == 2
-
-    limited(main())
+async def test_an_address_that_the_changed_past_does_not_come_to_is_refused() -> None:
+    ran: list[str] = []
+    async with Engine(db=None) as engine:
+        session = await engine.start(refining(ran, max_rounds=4))
+        await session.result()
+        change = {"loops.writer.max_rounds": 2}
+        with pytest.raises(CallError, match=r"does not come to writer\[4\]/critic; fork ear"):
+            await session.fork("writer[4]/critic", change)
+        fork = await session.fork("writer[2]/critic", change)
+        assert (await fork.result()).loops[0].rounds == 2
 
 
-def test_limits_of_the_run() -> None:
-    async def main() -> None:
-        ran: list[str] = []
-        graph = refining(ran, max_rounds=4)
-        graph.limits(max_steps=5)
-        async with Engine(db=None) as engine:
-            session = await engine.start(graph)
-            assert (await session.result()).reason == "max_steps_reached"
-            fork = await session.fork(changes={"limits.max_steps": 100})
-            assert (await fork.result()).loops[0].rounds == 4
-            assert len(ran) == 8
-
-    limited(main())
+async def test_limits_of_the_run() -> None:
+    ran: list[str] = []
+    graph = refining(ran, max_rounds=4)
+    graph.limits(max_steps=5)
+    async with Engine(db=None) as engine:
+        session = await engine.start(graph)
+        assert (await session.result()).reason == "max_steps_reached"
+        fork = await session.fork(changes={"limits.max_steps": 100})
+        assert (await fork.result()).loops[0].rounds == 4
+        assert len(ran) == 8
 
 
-def test_a_used_up_budget() -> None:
-    async def main() -> None:
-        answer = {"content": "words", "usage": {"input_tokens": 50, "output_tokens": 50}}
-        agent = {"provider": "scripted", "answers": [answer], "role": "Write."}
-        graph = Graph("g", start="a")
-        graph.add("a", "agent", agent)
-        graph.add("b", "agent", agent)
-        graph.edge("a", "b")
-        graph.limits(tokens=80)
-        async with Engine(db=None) as engine:
-            session = await engine.start(graph, "say something")
-            assert (await session.result()).reason == "budget_exhausted"
-            fork = await session.fork(changes={"limits.tokens": 100_000})
-            assert (await fork.result()).status == "completed"
-
-    limited(main())
+async def test_a_used_up_budget() -> None:
+    answer = {"content": "words", "usage": {"input_tokens": 50, "output_tokens": 50}}
+    agent = {"provider": "scripted", "answers": [answer], "role": "Write."}
+    graph = Graph("g", start="a")
+    graph.add("a", "agent", agent)
+    graph.add("b", "agent", agent)
+    graph.edge("a", "b")
+    graph.limits(tokens=80)
+    async with Engine(db=None) as engine:
+        session = await engine.start(graph, "say something")
+        assert (await session.result()).reason == "budget_exhausted"
+        fork = await session.fork(changes={"limits.tokens": 100_000})
+        assert (await fork.result()).status == "completed"
 
 
 @pytest.mark.parametrize(
@@ -162,92 +143,79 @@ def test_a_used_up_budget() -> None:
         ({"output": "x"}, "say where to fork: --at ADDRESS"),
     ],
 )
-def test_what_cannot_be_is_refused_in_one_sentence(changes: dict[str, Any], message: str) -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await engine.start(refining([], max_rounds=2))
-            await session.result()
-            with pytest.raises((CallError, GraphError)) as caught:
-                await session.fork(changes=changes)
-            assert message in str(caught.value)
-            assert "\n" not in str(caught.value)
-            assert len(engine.sessions().rows) == 1
+async def test_what_cannot_be_is_refused_in_one_sentence(
+    changes: dict[str, Any], message: str
+) -> None:
+    async with Engine(db=None) as engine:
+        session = await engine.start(refining([], max_rounds=2))
+        await session.result()
+        with pytest.raises((CallError, GraphError)) as caught:
+            await session.fork(changes=changes)
+        assert message in str(caught.value)
+        assert "\n" not in str(caught.value)
+        assert len(engine.sessions().rows) == 1
 
-    limited(main())
 
-
-def test_a_fork_of_python_goes_on_elsewhere_under_its_own_contract(tmp_path: Path) -> None:
-    async def main() -> None:
-        ran: list[str] = []
-        graph = refining(ran, max_rounds=2)
-        async with Engine(tmp_path / "a.db") as engine:
-            session = await engine.start(graph)
-            await session.result()
-            fork = await engine.fork(session, None, {"loops.writer.max_rounds": 3}, run=False)
-            assert fork.status == "running"
-        async with Engine(tmp_path / "a.db") as engine:
-            again = await engine.resume(fork.id, graph)
-            assert (await again.result()).loops[0].rounds == 3
-
-    limited(main())
+async def test_a_fork_of_python_goes_on_elsewhere_under_its_own_contract(tmp_path: Path) -> None:
+    ran: list[str] = []
+    graph = refining(ran, max_rounds=2)
+    async with Engine(tmp_path / "a.db") as engine:
+        session = await engine.start(graph)
+        await session.result()
+        fork = await engine.fork(session, None, {"loops.writer.max_rounds": 3}, run=False)
+        assert fork.status == "running"
+    async with Engine(tmp_path / "a.db") as engine:
+        again = await engine.resume(fork.id, graph)
+        assert (await again.result()).loops[0].rounds == 3
 
 
 # What a step said
 
 
 @pytest.mark.parametrize("run", [True, False])
-def test_a_step_says_something_else(tmp_path: Path, run: bool) -> None:
-    async def main() -> None:
-        ran: list[str] = []
-        graph = refining(ran, max_rounds=2)
-        async with Engine(tmp_path / "a.db") as engine:
-            session = await engine.start(graph)
-            await session.result()
-            ran.clear()
-            change = {"output": "a better draft"}
-            fork = await engine.fork(session, "writer[2]/writer", change, run=run)
-            if not run:
-                assert ran == []
-                await fork.resume()
-            assert (await fork.result()).output == "a better draft"
-            assert ran == ["critic 2"]
-            said = {step.address: step.outputs for step in fork.steps()}
-            assert said["writer[2]/writer"][0]["content"] == "a better draft"
-            assert said["writer[2]/writer"][0]["source"] == "writer"
-
-    limited(main())
+async def test_a_step_says_something_else(tmp_path: Path, run: bool) -> None:
+    ran: list[str] = []
+    graph = refining(ran, max_rounds=2)
+    async with Engine(tmp_path / "a.db") as engine:
+        session = await engine.start(graph)
+        await session.result()
+        ran.clear()
+        change = {"output": "a better draft"}
+        fork = await engine.fork(session, "writer[2]/writer", change, run=run)
+        if not run:
+            assert ran == []
+            await fork.resume()
+        assert (await fork.result()).output == "a better draft"
+        assert ran == ["critic 2"]
+        said = {step.address: step.outputs for step in fork.steps()}
+        assert said["writer[2]/writer"][0]["content"] == "a better draft"
+        assert said["writer[2]/writer"][0]["source"] == "writer"
 
 
-def test_a_step_that_failed_says_something() -> None:
-    async def main() -> None:
-        graph = Graph("g")
-        graph.node(id="a")(lambda inp: 1 / 0)
-        graph.node(id="b")(lambda inp: f"{inp.text} {inp.data['n']}")
-        graph.edge("a", "b")
-        async with Engine(db=None) as engine:
-            session = await engine.start(graph)
-            await session.result()
-            fork = await session.fork("a", {"output": {"content": "well", "data": {"n": 7}}})
-            assert (await fork.result()).output == "well 7"
-
-    limited(main())
+async def test_a_step_that_failed_says_something() -> None:
+    graph = Graph("g")
+    graph.node(id="a")(lambda inp: 1 / 0)
+    graph.node(id="b")(lambda inp: f"{inp.text} {inp.data['n']}")
+    graph.edge("a", "b")
+    async with Engine(db=None) as engine:
+        session = await engine.start(graph)
+        await session.result()
+        fork = await session.fork("a", {"output": {"content": "well", "data": {"n": 7}}})
+        assert (await fork.result()).output == "well 7"
 
 
-def test_conditions_see_what_is_said_instead() -> None:
-    async def main() -> None:
-        graph = Graph("g", end=["yes", "no"])
-        graph.node(id="a")(lambda inp: "no")
-        graph.node(id="yes")(lambda inp: "it was yes")
-        graph.node(id="no")(lambda inp: "it was no")
-        graph.edge("a", "yes", when=lambda m: m.text == "yes")
-        graph.edge("a", "no", when=lambda m: m.text == "no")
-        async with Engine(db=None) as engine:
-            session = await engine.start(graph)
-            assert (await session.result()).output == "it was no"
-            fork = await session.fork("a", {"output": "yes"})
-            assert (await fork.result()).output == "it was yes"
-
-    limited(main())
+async def test_conditions_see_what_is_said_instead() -> None:
+    graph = Graph("g", end=["yes", "no"])
+    graph.node(id="a")(lambda inp: "no")
+    graph.node(id="yes")(lambda inp: "it was yes")
+    graph.node(id="no")(lambda inp: "it was no")
+    graph.edge("a", "yes", when=lambda m: m.text == "yes")
+    graph.edge("a", "no", when=lambda m: m.text == "no")
+    async with Engine(db=None) as engine:
+        session = await engine.start(graph)
+        assert (await session.result()).output == "it was no"
+        fork = await session.fork("a", {"output": "yes"})
+        assert (await fork.result()).output == "it was yes"
 
 
 @pytest.mark.parametrize(
@@ -258,12 +226,9 @@ def test_conditions_see_what_is_said_instead() -> None:
         ("writer[1]/writer", {"text": "x"}, "output is a text"),
     ],
 )
-def test_an_output_that_cannot_be_is_refused(at: str, output: Any, message: str) -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await engine.start(refining([], max_rounds=2))
-            await session.result()
-            with pytest.raises(CallError, match=message):
-                await session.fork(at, {"output": output})
-
-    limited(main())
+async def test_an_output_that_cannot_be_is_refused(at: str, output: Any, message: str) -> None:
+    async with Engine(db=None) as engine:
+        session = await engine.start(refining([], max_rounds=2))
+        await session.result()
+        with pytest.raises(CallError, match=message):
+            await session.fork(at, {"output": output})

@@ -9,7 +9,7 @@ import pytest
 
 from rondel import Context, Emit, Engine, Graph, Message, Outcome, Question, Session, Suspend
 from rondel.errors import CallError, WrongState
-from tests.unit.sessions.playing import chain, limited, others, play, saying, until
+from tests.unit.sessions.playing import chain, others, play, saying, until
 
 
 def asking(*humans: str) -> Graph:
@@ -24,19 +24,16 @@ def asking(*humans: str) -> Graph:
     return graph
 
 
-def test_a_question_suspends_and_its_answer_goes_on() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await engine.start(asking("h"))
-            result = await session.settled()
-            assert result.status == "waiting"
-            assert session.questions == {"h": "h?"}
-            await session.answer("fine")
-            result = await session.settled()
-            assert (result.status, result.output) == ("completed", "fine")
-            assert session.questions == {}
-
-    limited(main())
+async def test_a_question_suspends_and_its_answer_goes_on() -> None:
+    async with Engine(db=None) as engine:
+        session = await engine.start(asking("h"))
+        result = await session.settled()
+        assert result.status == "waiting"
+        assert session.questions == {"h": "h?"}
+        await session.answer("fine")
+        result = await session.settled()
+        assert (result.status, result.output) == ("completed", "fine")
+        assert session.questions == {}
 
 
 def test_the_events_of_a_question_tell_what_was_asked_and_answered() -> None:
@@ -63,37 +60,31 @@ def test_the_events_of_a_question_tell_what_was_asked_and_answered() -> None:
     assert step.outputs[0]["data"] == {"action": "approve", "comment": "nice"}
 
 
-def test_who_answered_is_in_the_event() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await engine.start(asking("h"))
-            await session.settled()
-            await session.answer("yes", by="Grace")
-            await session.result()
-            (got,) = [e.data async for e in session.events() if e.event == "human_input_received"]
-            assert got == {"answer": "yes", "by": "Grace"}
-
-    limited(main())
+async def test_who_answered_is_in_the_event() -> None:
+    async with Engine(db=None) as engine:
+        session = await engine.start(asking("h"))
+        await session.settled()
+        await session.answer("yes", by="Grace")
+        await session.result()
+        (got,) = [e.data async for e in session.events() if e.event == "human_input_received"]
+        assert got == {"answer": "yes", "by": "Grace"}
 
 
 @pytest.mark.parametrize("order", [["h1", "h2"], ["h2", "h1"]])
-def test_two_open_questions_are_answered_in_any_order_by_name(order: list[str]) -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await engine.start(asking("h1", "h2"))
-            await session.settled()
-            assert session.questions == {"h1": "h1?", "h2": "h2?"}
-            first, second = order
-            await session.answer(f"to {first}", node=first)
-            assert (await session.settled()).status == "waiting"
-            assert list(session.questions) == [second]
-            with pytest.raises(WrongState, match=first):
-                await session.answer("twice", node=first)
-            await session.answer(f"to {second}", node=second)
-            result = await session.settled()
-            assert result.output == "to h1 to h2"
-
-    limited(main())
+async def test_two_open_questions_are_answered_in_any_order_by_name(order: list[str]) -> None:
+    async with Engine(db=None) as engine:
+        session = await engine.start(asking("h1", "h2"))
+        await session.settled()
+        assert session.questions == {"h1": "h1?", "h2": "h2?"}
+        first, second = order
+        await session.answer(f"to {first}", node=first)
+        assert (await session.settled()).status == "waiting"
+        assert list(session.questions) == [second]
+        with pytest.raises(WrongState, match=first):
+            await session.answer("twice", node=first)
+        await session.answer(f"to {second}", node=second)
+        result = await session.settled()
+        assert result.output == "to h1 to h2"
 
 
 def test_without_a_name_the_oldest_question_is_answered() -> None:
@@ -101,162 +92,136 @@ def test_without_a_name_the_oldest_question_is_answered() -> None:
     assert played.result.output == "1 2 3"
 
 
-def test_an_answer_counts_once_also_when_two_come_at_once() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await engine.start(asking("h"))
-            await session.settled()
-            got = await asyncio.gather(
-                *(session.answer(text) for text in ("first", "second", "third")),
-                return_exceptions=True,
-            )
-            assert got[0] is None
-            assert [type(each) for each in got[1:]] == [WrongState, WrongState]
-            assert (await session.result()).output == "first"
-
-    limited(main())
+async def test_an_answer_counts_once_also_when_two_come_at_once() -> None:
+    async with Engine(db=None) as engine:
+        session = await engine.start(asking("h"))
+        await session.settled()
+        got = await asyncio.gather(
+            *(session.answer(text) for text in ("first", "second", "third")),
+            return_exceptions=True,
+        )
+        assert got[0] is None
+        assert [type(each) for each in got[1:]] == [WrongState, WrongState]
+        assert (await session.result()).output == "first"
 
 
-def test_an_unknown_node_is_told_apart_from_one_without_a_question() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await engine.start(asking("h"))
-            await session.settled()
-            with pytest.raises(CallError, match="'nobody'"):
-                await session.answer("x", node="nobody")
-            with pytest.raises(WrongState, match="'s'"):
-                await session.answer("x", node="s")
-            assert session.status == "waiting"
-
-    limited(main())
+async def test_an_unknown_node_is_told_apart_from_one_without_a_question() -> None:
+    async with Engine(db=None) as engine:
+        session = await engine.start(asking("h"))
+        await session.settled()
+        with pytest.raises(CallError, match="'nobody'"):
+            await session.answer("x", node="nobody")
+        with pytest.raises(WrongState, match="'s'"):
+            await session.answer("x", node="s")
+        assert session.status == "waiting"
 
 
-def test_waiting_costs_no_task() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            sessions = [await engine.start(asking("h1", "h2")) for _ in range(50)]
-            for session in sessions:
-                assert (await session.settled()).status == "waiting"
-            assert not others()
-            for session in sessions:
-                await session.answer("a", node="h2")
-                assert (await session.settled()).status == "waiting"
-            assert not others()
-            for session in sessions:
-                await session.answer("b")
-                assert (await session.settled()).output == "b a"
-            assert not others()
-
-    limited(main())
+async def test_waiting_costs_no_task() -> None:
+    async with Engine(db=None) as engine:
+        sessions = [await engine.start(asking("h1", "h2")) for _ in range(50)]
+        for session in sessions:
+            assert (await session.settled()).status == "waiting"
+        assert not others()
+        for session in sessions:
+            await session.answer("a", node="h2")
+            assert (await session.settled()).status == "waiting"
+        assert not others()
+        for session in sessions:
+            await session.answer("b")
+            assert (await session.settled()).output == "b a"
+        assert not others()
 
 
-def test_the_other_branch_goes_on_while_a_human_is_waited_for() -> None:
-    async def main() -> None:
-        gate = asyncio.Event()
-        graph = asking("h")
+async def test_the_other_branch_goes_on_while_a_human_is_waited_for() -> None:
+    gate = asyncio.Event()
+    graph = asking("h")
 
-        async def slow(inp: Context) -> str:
-            await gate.wait()
-            return "slow"
+    async def slow(inp: Context) -> str:
+        await gate.wait()
+        return "slow"
 
-        graph.node(slow)
-        graph.node(id="more")(lambda inp: "more")
-        chain(graph, "s", "slow", "more", "e")
-        async with Engine(db=None) as engine:
-            session = await engine.start(graph)
-            await until(lambda: bool(session.questions))
-            assert session.status == "running"
-            gate.set()
-            result = await session.settled()
-            assert result.status == "waiting"
-            done = {step.node_id: step.status for step in session.steps()}
-            assert done == {
-                "s": "completed",
-                "h": "suspended",
-                "slow": "completed",
-                "more": "completed",
-            }
-            await session.answer("human")
-            assert (await session.result()).output == "human more"
-            states = [
-                e.data["status"]
-                async for e in session.events()
-                if e.event == "session_state_change"
-            ]
-            assert states == ["running", "waiting", "running", "completed"]
-
-    limited(main())
+    graph.node(slow)
+    graph.node(id="more")(lambda inp: "more")
+    chain(graph, "s", "slow", "more", "e")
+    async with Engine(db=None) as engine:
+        session = await engine.start(graph)
+        await until(lambda: bool(session.questions))
+        assert session.status == "running"
+        gate.set()
+        result = await session.settled()
+        assert result.status == "waiting"
+        done = {step.node_id: step.status for step in session.steps()}
+        assert done == {
+            "s": "completed",
+            "h": "suspended",
+            "slow": "completed",
+            "more": "completed",
+        }
+        await session.answer("human")
+        assert (await session.result()).output == "human more"
+        states = [
+            e.data["status"] async for e in session.events() if e.event == "session_state_change"
+        ]
+        assert states == ["running", "waiting", "running", "completed"]
 
 
-def test_an_answer_while_another_branch_runs_is_taken_at_once() -> None:
-    async def main() -> None:
-        gate = asyncio.Event()
-        graph = asking("h")
+async def test_an_answer_while_another_branch_runs_is_taken_at_once() -> None:
+    gate = asyncio.Event()
+    graph = asking("h")
 
-        async def slow(inp: Context) -> str:
-            await gate.wait()
-            return "slow"
+    async def slow(inp: Context) -> str:
+        await gate.wait()
+        return "slow"
 
-        graph.node(slow)
-        after: list[str] = []
-        graph.node(id="after")(lambda inp: after.append(inp.text) or "after")
-        graph.edge("h", "after")
-        chain(graph, "s", "slow", "e")
-        async with Engine(db=None) as engine:
-            session = await engine.start(graph)
-            await until(lambda: bool(session.questions))
-            await session.answer("early")
-            await until(lambda: after == ["early"])
-            assert session.status == "running"
-            gate.set()
-            assert (await session.result()).output == "early slow"
-
-    limited(main())
+    graph.node(slow)
+    after: list[str] = []
+    graph.node(id="after")(lambda inp: after.append(inp.text) or "after")
+    graph.edge("h", "after")
+    chain(graph, "s", "slow", "e")
+    async with Engine(db=None) as engine:
+        session = await engine.start(graph)
+        await until(lambda: bool(session.questions))
+        await session.answer("early")
+        await until(lambda: after == ["early"])
+        assert session.status == "running"
+        gate.set()
+        assert (await session.result()).output == "early slow"
 
 
-def test_an_answer_in_a_pause_waits_for_the_resume() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await engine.start(asking("h"))
-            await session.settled()
-            await session.pause()
-            assert session.status == "paused"
-            await session.answer("noted")
-            assert (await session.settled()).status == "paused"
-            assert session.questions == {}
-            await session.resume()
-            assert (await session.settled()).output == "noted"
-
-    limited(main())
+async def test_an_answer_in_a_pause_waits_for_the_resume() -> None:
+    async with Engine(db=None) as engine:
+        session = await engine.start(asking("h"))
+        await session.settled()
+        await session.pause()
+        assert session.status == "paused"
+        await session.answer("noted")
+        assert (await session.settled()).status == "paused"
+        assert session.questions == {}
+        await session.resume()
+        assert (await session.settled()).output == "noted"
 
 
-def test_a_pause_of_a_waiting_session_ends_in_waiting_again() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await engine.start(asking("h"))
-            await session.settled()
-            await session.pause()
-            await session.resume()
-            assert session.status == "waiting"
-            assert session.questions != {}
-            await session.answer("x")
-            assert (await session.settled()).status == "completed"
-
-    limited(main())
+async def test_a_pause_of_a_waiting_session_ends_in_waiting_again() -> None:
+    async with Engine(db=None) as engine:
+        session = await engine.start(asking("h"))
+        await session.settled()
+        await session.pause()
+        await session.resume()
+        assert session.status == "waiting"
+        assert session.questions != {}
+        await session.answer("x")
+        assert (await session.settled()).status == "completed"
 
 
-def test_stopping_a_waiting_session_withdraws_the_question() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await engine.start(asking("h"))
-            await session.settled()
-            await session.stop()
-            assert session.questions == {}
-            with pytest.raises(WrongState):
-                await session.answer("late")
-            assert (await session.result()).status == "cancelled"
-
-    limited(main())
+async def test_stopping_a_waiting_session_withdraws_the_question() -> None:
+    async with Engine(db=None) as engine:
+        session = await engine.start(asking("h"))
+        await session.settled()
+        await session.stop()
+        assert session.questions == {}
+        with pytest.raises(WrongState):
+            await session.answer("late")
+        assert (await session.result()).status == "cancelled"
 
 
 def test_a_human_in_a_loop_is_asked_in_every_round() -> None:
@@ -291,32 +256,26 @@ def test_a_processor_may_ask_again_and_keeps_its_state_in_between() -> None:
     assert len(played.steps) == 1
 
 
-def test_the_run_of_an_engine_ends_where_it_waits() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            result = await engine.run(asking("h"))
-            assert result.status == "waiting"
-            session: Session = engine.get(result.session_id)
-            await session.answer("later")
-            assert (await session.result()).output == "later"
-
-    limited(main())
+async def test_the_run_of_an_engine_ends_where_it_waits() -> None:
+    async with Engine(db=None) as engine:
+        result = await engine.run(asking("h"))
+        assert result.status == "waiting"
+        session: Session = engine.get(result.session_id)
+        await session.answer("later")
+        assert (await session.result()).output == "later"
 
 
 @pytest.mark.parametrize("answer", ["", 0, False, {"a": 1}, ["x"]])
-def test_an_answer_of_any_kind_counts_as_one(answer: Any) -> None:
-    async def main() -> None:
-        graph = Graph("g", end="e")
-        graph.add("h", "human")
-        graph.node(id="e")(lambda inp: f"got {inp.messages[0].text}")
-        graph.edge("h", "e")
-        async with Engine(db=None) as engine:
-            session = await engine.start(graph)
-            await session.settled()
-            await session.answer(answer)
-            result = await session.settled()
-            assert result.status == "completed"
-            assert result.output is not None
-            assert result.output.startswith("got")
-
-    limited(main())
+async def test_an_answer_of_any_kind_counts_as_one(answer: Any) -> None:
+    graph = Graph("g", end="e")
+    graph.add("h", "human")
+    graph.node(id="e")(lambda inp: f"got {inp.messages[0].text}")
+    graph.edge("h", "e")
+    async with Engine(db=None) as engine:
+        session = await engine.start(graph)
+        await session.settled()
+        await session.answer(answer)
+        result = await session.settled()
+        assert result.status == "completed"
+        assert result.output is not None
+        assert result.output.startswith("got")

@@ -63,30 +63,24 @@ async def ran(engine: Engine, graph: Graph) -> Session:
     return session
 
 
-def test_a_row_says_who_called_what_and_what_it_took() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await ran(engine, relay(lambda inp: (inp.charge(spends(3)), "x")[1], 1))
-            (row,) = check(session)
-            assert (row.session_id, row.address, row.node_id) == (session.id, "a[1]/a", "a")
-            assert (row.model, row.input_tokens, row.output_tokens) == ("model 3", 3, 6)
-            assert (row.usd, row.duration) == (pytest.approx(0.3), 0.5)
-
-    limited(main())
+async def test_a_row_says_who_called_what_and_what_it_took() -> None:
+    async with Engine(db=None) as engine:
+        session = await ran(engine, relay(lambda inp: (inp.charge(spends(3)), "x")[1], 1))
+        (row,) = check(session)
+        assert (row.session_id, row.address, row.node_id) == (session.id, "a[1]/a", "a")
+        assert (row.model, row.input_tokens, row.output_tokens) == ("model 3", 3, 6)
+        assert (row.usd, row.duration) == (pytest.approx(0.3), 0.5)
 
 
-def test_an_agent_makes_a_row_a_call() -> None:
+async def test_an_agent_makes_a_row_a_call() -> None:
     answers = [{"content": "x", "usage": {"input_tokens": 7, "output_tokens": 5}}]
     graph = Graph("agent")
     graph.add("a", "agent", {"provider": "scripted", "name": "gpt-4o", "answers": answers})
 
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            (row,) = check(await ran(engine, graph))
-            assert (row.model, row.input_tokens, row.output_tokens) == ("gpt-4o", 7, 5)
-            assert row.usd > 0
-
-    limited(main())
+    async with Engine(db=None) as engine:
+        (row,) = check(await ran(engine, graph))
+        assert (row.model, row.input_tokens, row.output_tokens) == ("gpt-4o", 7, 5)
+        assert row.usd > 0
 
 
 Plans = st.lists(
@@ -127,7 +121,7 @@ def test_totals_are_sums_of_rows_whatever_is_called(
     limited(main())
 
 
-def test_failed_attempts_are_in_the_ledger() -> None:
+async def test_failed_attempts_are_in_the_ledger() -> None:
     async def work(inp: Context) -> str:
         inp.charge(spends(inp.attempt))
         if inp.attempt < 3:
@@ -138,15 +132,12 @@ def test_failed_attempts_are_in_the_ledger() -> None:
     retry = {"max_attempts": 3, "min_wait": "1ms", "max_wait": "1ms"}
     graph.document["graph"]["nodes"][0]["retry"] = retry
 
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            rows = check(await ran(engine, graph))
-            assert [row.input_tokens for row in rows] == [1, 2, 3]
-
-    limited(main())
+    async with Engine(db=None) as engine:
+        rows = check(await ran(engine, graph))
+        assert [row.input_tokens for row in rows] == [1, 2, 3]
 
 
-def test_a_step_that_failed_for_good_and_one_that_ran_out_of_time_are_in_the_ledger() -> None:
+async def test_a_step_that_failed_for_good_and_one_that_ran_out_of_time_are_in_the_ledger() -> None:
     async def work(inp: Context) -> str:
         inp.charge(spends(inp.round))
         if inp.round == 1:
@@ -156,16 +147,13 @@ def test_a_step_that_failed_for_good_and_one_that_ran_out_of_time_are_in_the_led
     graph = relay(work)
     graph.document["graph"]["nodes"][0] |= {"timeout": "20ms", "on_error": "fail"}
 
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await ran(engine, graph)
-            assert session.status == "failed"
-            assert [row.input_tokens for row in check(session)] == [1]
-
-    limited(main())
+    async with Engine(db=None) as engine:
+        session = await ran(engine, graph)
+        assert session.status == "failed"
+        assert [row.input_tokens for row in check(session)] == [1]
 
 
-def test_a_refused_step_is_in_the_ledger_with_what_it_had_spent() -> None:
+async def test_a_refused_step_is_in_the_ledger_with_what_it_had_spent() -> None:
     async def work(inp: Context) -> str:
         for _ in range(3):
             await inp.reserve(lambda: Usage("m", 10))
@@ -175,15 +163,12 @@ def test_a_refused_step_is_in_the_ledger_with_what_it_had_spent() -> None:
     graph = relay(work)
     graph.loop("a", budget={"tokens": 20})
 
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await ran(engine, graph)
-            assert [row.address for row in check(session)] == ["a[1]/a"] * 2
-
-    limited(main())
+    async with Engine(db=None) as engine:
+        session = await ran(engine, graph)
+        assert [row.address for row in check(session)] == ["a[1]/a"] * 2
 
 
-def test_a_step_that_asked_somebody_is_in_the_ledger_before_and_after() -> None:
+async def test_a_step_that_asked_somebody_is_in_the_ledger_before_and_after() -> None:
     class Asks:
         async def process(self, ctx: Context) -> Any:
             ctx.charge(spends(1 if ctx.answer is None else 2))
@@ -194,19 +179,16 @@ def test_a_step_that_asked_somebody_is_in_the_ledger_before_and_after() -> None:
     graph = Graph("asks")
     graph.add("a", Asks())
 
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await ran(engine, graph)
-            assert [row.input_tokens for row in check(session)] == [1]
-            await session.answer("yes")
-            await session.result()
-            assert [row.input_tokens for row in check(session)] == [1, 2]
-
-    limited(main())
+    async with Engine(db=None) as engine:
+        session = await ran(engine, graph)
+        assert [row.input_tokens for row in check(session)] == [1]
+        await session.answer("yes")
+        await session.result()
+        assert [row.input_tokens for row in check(session)] == [1, 2]
 
 
 @pytest.mark.parametrize("beside", [False, True])
-def test_a_step_that_the_breaker_cut_off_is_in_the_ledger(beside: bool) -> None:
+async def test_a_step_that_the_breaker_cut_off_is_in_the_ledger(beside: bool) -> None:
     runs: list[str] = []
 
     async def work(inp: Context) -> str:
@@ -222,19 +204,16 @@ def test_a_step_that_the_breaker_cut_off_is_in_the_ledger(beside: bool) -> None:
         graph.node(id="b")(lambda _inp: "b")
     with_breaker(graph, {"timeout": "100ms"})
 
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await ran(engine, graph)
-            assert session.status == "suspended_locked"
-            assert [row.input_tokens for row in check(session)] == [1]
-            await session.unlock("fine")
-            await session.result()
-            assert [row.input_tokens for row in check(session)] == [1, 1]
-
-    limited(main())
+    async with Engine(db=None) as engine:
+        session = await ran(engine, graph)
+        assert session.status == "suspended_locked"
+        assert [row.input_tokens for row in check(session)] == [1]
+        await session.unlock("fine")
+        await session.result()
+        assert [row.input_tokens for row in check(session)] == [1, 1]
 
 
-def test_a_step_that_was_stopped_is_in_the_ledger() -> None:
+async def test_a_step_that_was_stopped_is_in_the_ledger() -> None:
     charged = asyncio.Event()
 
     async def work(inp: Context) -> str:
@@ -243,18 +222,15 @@ def test_a_step_that_was_stopped_is_in_the_ledger() -> None:
         await asyncio.Event().wait()
         return "never"
 
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await engine.start(relay(work))
-            await charged.wait()
-            await session.stop()
-            assert (await session.result()).status == "cancelled"
-            assert [row.input_tokens for row in check(session)] == [1]
-
-    limited(main())
+    async with Engine(db=None) as engine:
+        session = await engine.start(relay(work))
+        await charged.wait()
+        await session.stop()
+        assert (await session.result()).status == "cancelled"
+        assert [row.input_tokens for row in check(session)] == [1]
 
 
-def test_calls_in_subgraphs_are_the_sessions_own() -> None:
+async def test_calls_in_subgraphs_are_the_sessions_own() -> None:
     answers = [{"content": "x", "usage": {"output_tokens": 5}}]
     agent = {"id": "x", "type": "agent", "config": {"provider": "scripted", "answers": answers}}
     inner = {"id": "inner", "nodes": [agent]}
@@ -264,16 +240,13 @@ def test_calls_in_subgraphs_are_the_sessions_own() -> None:
     graph.add("y", "agent", agent["config"])
     graph.edge("S", "y")
 
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await ran(engine, graph)
-            rows = check(session)
-            assert [(row.node_id, row.address) for row in rows] == [
-                ("S/T/x", "S/T/x"),
-                ("y", "y"),
-            ]
-
-    limited(main())
+    async with Engine(db=None) as engine:
+        session = await ran(engine, graph)
+        rows = check(session)
+        assert [(row.node_id, row.address) for row in rows] == [
+            ("S/T/x", "S/T/x"),
+            ("y", "y"),
+        ]
 
 
 # Forks and restarts
@@ -284,38 +257,32 @@ def paying(rounds: int = 4) -> Graph:
 
 
 @pytest.mark.parametrize("at", [1, 2, 3, 4])
-def test_a_fork_pays_for_itself_and_its_parent_stays_as_it_was(at: int) -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            parent = await ran(engine, paying())
-            before = check(parent)
-            assert [row.input_tokens for row in before] == [1, 2, 3, 4]
-            fork = await parent.fork(f"a[{at}]/a")
-            await fork.result()
-            assert [row.input_tokens for row in check(fork)] == [1, 2, 3, 4][at - 1 :]
-            assert check(parent) == before
-
-    limited(main())
+async def test_a_fork_pays_for_itself_and_its_parent_stays_as_it_was(at: int) -> None:
+    async with Engine(db=None) as engine:
+        parent = await ran(engine, paying())
+        before = check(parent)
+        assert [row.input_tokens for row in before] == [1, 2, 3, 4]
+        fork = await parent.fork(f"a[{at}]/a")
+        await fork.result()
+        assert [row.input_tokens for row in check(fork)] == [1, 2, 3, 4][at - 1 :]
+        assert check(parent) == before
 
 
-def test_a_fork_of_a_fork_pays_for_itself(tmp_path: Path) -> None:
-    async def main() -> None:
-        graph = paying()
-        async with Engine(tmp_path / "db") as engine:
-            parent = await ran(engine, graph)
-            child = await parent.fork("a[2]/a")
-            await child.result()
-            grandchild = await child.fork("a[4]/a")
-            await grandchild.result()
-        async with Engine(tmp_path / "db") as engine:
-            calls = {}
-            for session in (parent, child, grandchild):
-                again = engine.get(session.id)
-                again.use(graph)
-                calls[session.id] = len(check(again))
-            assert [calls[s.id] for s in (parent, child, grandchild)] == [4, 3, 1]
-
-    limited(main())
+async def test_a_fork_of_a_fork_pays_for_itself(tmp_path: Path) -> None:
+    graph = paying()
+    async with Engine(tmp_path / "db") as engine:
+        parent = await ran(engine, graph)
+        child = await parent.fork("a[2]/a")
+        await child.result()
+        grandchild = await child.fork("a[4]/a")
+        await grandchild.result()
+    async with Engine(tmp_path / "db") as engine:
+        calls = {}
+        for session in (parent, child, grandchild):
+            again = engine.get(session.id)
+            again.use(graph)
+            calls[session.id] = len(check(again))
+        assert [calls[s.id] for s in (parent, child, grandchild)] == [4, 3, 1]
 
 
 @settings(max_examples=25, deadline=None)
@@ -335,7 +302,9 @@ def test_the_money_of_a_fork_is_the_sum_of_its_rows_to_the_last_bit(at: int, aga
     limited(main())
 
 
-def test_a_call_whose_answer_was_lost_in_a_crash_is_made_and_counted_again(tmp_path: Path) -> None:
+async def test_a_call_whose_answer_was_lost_in_a_crash_is_made_and_counted_again(
+    tmp_path: Path,
+) -> None:
     """What is in no tick when the process dies was never told, so it cannot be counted."""
     hangs = asyncio.Event()
     runs: list[str] = []
@@ -355,30 +324,24 @@ def test_a_call_whose_answer_was_lost_in_a_crash_is_made_and_counted_again(tmp_p
 
     graph = relay(work, rounds=2)
 
-    async def main() -> None:
+    async with Engine(tmp_path / "db") as engine:
+        session = await engine.start(graph)
+        await hangs.wait()
+    async with Engine(tmp_path / "db") as engine:
+        again = await engine.resume(session.id, graph)
+        await again.result()
+        assert [row.input_tokens for row in check(again)] == [1, 2, 1, 2]
+        assert runs == ["a[1]/a", "a[2]/a", "a[2]/a"]
+
+
+async def test_reading_a_session_counts_nothing(tmp_path: Path) -> None:
+    graph = paying()
+    async with Engine(tmp_path / "db") as engine:
+        session = await ran(engine, graph)
+        first = check(session)
+    for _ in range(2):
         async with Engine(tmp_path / "db") as engine:
-            session = await engine.start(graph)
-            await hangs.wait()
-        async with Engine(tmp_path / "db") as engine:
-            again = await engine.resume(session.id, graph)
-            await again.result()
-            assert [row.input_tokens for row in check(again)] == [1, 2, 1, 2]
-            assert runs == ["a[1]/a", "a[2]/a", "a[2]/a"]
-
-    limited(main())
-
-
-def test_reading_a_session_counts_nothing(tmp_path: Path) -> None:
-    async def main() -> None:
-        graph = paying()
-        async with Engine(tmp_path / "db") as engine:
-            session = await ran(engine, graph)
-            first = check(session)
-        for _ in range(2):
-            async with Engine(tmp_path / "db") as engine:
-                again = engine.get(session.id)
-                again.use(graph)
-                assert [e async for e in again.events() if e.event == "token_usage"]
-                assert check(again) == first
-
-    limited(main())
+            again = engine.get(session.id)
+            again.use(graph)
+            assert [e async for e in again.events() if e.event == "token_usage"]
+            assert check(again) == first

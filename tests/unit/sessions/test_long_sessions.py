@@ -11,7 +11,6 @@ import pytest
 from rondel import Engine, Graph, Session
 from rondel.errors import CallError
 from rondel.sessions.records import StepLister, logical_place, questions_of, result_of
-from tests.unit.sessions.playing import limited
 
 ROUNDS = 400
 
@@ -94,80 +93,70 @@ class Blind:
 
 
 @pytest.mark.parametrize("text", [LONG, NESTED], ids=["long", "nested"])
-def test_every_address_is_where_it_is_without_snapshots(tmp_path: Path, text: str) -> None:
-    async def main() -> None:
-        async with Engine(tmp_path / "s.db") as engine:
-            session = await run(engine, text)
-            addresses = [step.address for step in session.steps()]
-            addresses += [found.address for found in session.rounds()]
-            for address in addresses[:: 1 + len(addresses) // 80]:
-                assert session.past.position_of(address) == naively(session, address), address
-            with pytest.raises(CallError, match="did you mean"):
-                session.past.position_of(addresses[-1] + "x")
-
-    limited(main())
+async def test_every_address_is_where_it_is_without_snapshots(tmp_path: Path, text: str) -> None:
+    async with Engine(tmp_path / "s.db") as engine:
+        session = await run(engine, text)
+        addresses = [step.address for step in session.steps()]
+        addresses += [found.address for found in session.rounds()]
+        for address in addresses[:: 1 + len(addresses) // 80]:
+            assert session.past.position_of(address) == naively(session, address), address
+        with pytest.raises(CallError, match="did you mean"):
+            session.past.position_of(addresses[-1] + "x")
 
 
 @pytest.mark.parametrize("text", [LONG, NESTED], ids=["long", "nested"])
-def test_the_state_is_the_same_from_a_snapshot(tmp_path: Path, text: str) -> None:
-    async def main() -> None:
-        async with Engine(tmp_path / "s.db") as engine:
-            session = await run(engine, text)
-            blind = session.past
-            blind._store = Blind(blind._store)  # type: ignore[assignment]
-            for length in range(1, blind.length, blind.length // 12):
-                one, other = session.past.state_at(length), blind.state_at(length)
-                assert result_of("x", one) == result_of("x", other)
-                assert questions_of(one) == questions_of(other)
-
-    limited(main())
+async def test_the_state_is_the_same_from_a_snapshot(tmp_path: Path, text: str) -> None:
+    async with Engine(tmp_path / "s.db") as engine:
+        session = await run(engine, text)
+        blind = session.past
+        blind._store = Blind(blind._store)  # type: ignore[assignment]
+        for length in range(1, blind.length, blind.length // 12):
+            one, other = session.past.state_at(length), blind.state_at(length)
+            assert result_of("x", one) == result_of("x", other)
+            assert questions_of(one) == questions_of(other)
 
 
-def test_a_late_address_takes_few_ticks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def main() -> None:
-        async with Engine(tmp_path / "s.db") as engine:
-            session = await run(engine, LONG)
-            past, read = session.past, 0
-            scan = past._store.scan
+async def test_a_late_address_takes_few_ticks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with Engine(tmp_path / "s.db") as engine:
+        session = await run(engine, LONG)
+        past, read = session.past, 0
+        scan = past._store.scan
 
-            def counted(id: str, start: int = 0) -> Iterator[Any]:
-                nonlocal read
-                for batch in scan(id, start):
-                    for tick in batch:
-                        read += 1
-                        yield [tick]
+        def counted(id: str, start: int = 0) -> Iterator[Any]:
+            nonlocal read
+            for batch in scan(id, start):
+                for tick in batch:
+                    read += 1
+                    yield [tick]
 
-            monkeypatch.setattr(past._store, "scan", counted)
-            for address in (f"A[{ROUNDS - 3}]/B", f"A[{ROUNDS // 2}]", "A[4]/C"):
-                read = 0
-                past.state_at(past.position_of(address))
-                assert read < past.length / 10
-            fork = await session.fork(f"A[{ROUNDS - 1}]/B")
-            assert (await fork.result()).loops[0].rounds == ROUNDS
-
-    limited(main())
+        monkeypatch.setattr(past._store, "scan", counted)
+        for address in (f"A[{ROUNDS - 3}]/B", f"A[{ROUNDS // 2}]", "A[4]/C"):
+            read = 0
+            past.state_at(past.position_of(address))
+            assert read < past.length / 10
+        fork = await session.fork(f"A[{ROUNDS - 1}]/B")
+        assert (await fork.result()).loops[0].rounds == ROUNDS
 
 
 @pytest.mark.parametrize("text", [LONG, NESTED], ids=["long", "nested"])
-def test_steps_that_are_told_one_by_one_are_in_their_order(tmp_path: Path, text: str) -> None:
-    async def main() -> None:
-        async with Engine(tmp_path / "s.db") as engine:
-            session = await run(engine, text)
-            places: dict[str, tuple[int, ...]] = {}
-            lister = StepLister(session.plan)
-            start = lister._start
+async def test_steps_that_are_told_one_by_one_are_in_their_order(tmp_path: Path, text: str) -> None:
+    async with Engine(tmp_path / "s.db") as engine:
+        session = await run(engine, text)
+        places: dict[str, tuple[int, ...]] = {}
+        lister = StepLister(session.plan)
+        start = lister._start
 
-            def noting(step: Any, address: str) -> None:
-                places[address] = logical_place(step)
-                start(step, address)
+        def noting(step: Any, address: str) -> None:
+            places[address] = logical_place(step)
+            start(step, address)
 
-            lister._start = noting  # type: ignore[method-assign]
-            held, told = 0, []
-            for record in lister.stream(session.past.ticks()):
-                told.append(record.address)
-                held = max(held, len(lister._steps))
-            assert sorted(told) == sorted(places)
-            assert [places[address] for address in told] == sorted(places.values())
-            assert held < len(told) / 4
-
-    limited(main())
+        lister._start = noting  # type: ignore[method-assign]
+        held, told = 0, []
+        for record in lister.stream(session.past.ticks()):
+            told.append(record.address)
+            held = max(held, len(lister._steps))
+        assert sorted(told) == sorted(places)
+        assert [places[address] for address in told] == sorted(places.values())
+        assert held < len(told) / 4

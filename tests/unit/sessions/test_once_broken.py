@@ -70,36 +70,33 @@ def asking(work: Any) -> Graph:
     return graph
 
 
-def test_a_refused_control_does_not_let_go_of_the_next_one(tmp_path: Path) -> None:
+async def test_a_refused_control_does_not_let_go_of_the_next_one(tmp_path: Path) -> None:
     """The driver that the refused control woke parks the session in the middle of the next one.
 
     The lease is given back, nobody is said to drive it, and the next control starts a second
     driver beside the first: a step runs twice, and its two outcomes spoil the journal.
     """
 
-    async def main() -> None:
-        calls: list[str] = []
+    calls: list[str] = []
 
-        async def work(inp: Context) -> str:
-            calls.append(inp.address)
-            await asyncio.sleep(0.2)
-            return inp.text
+    async def work(inp: Context) -> str:
+        calls.append(inp.address)
+        await asyncio.sleep(0.2)
+        return inp.text
 
-        async with Engine(db=tmp_path / "x.db") as engine:
-            session = await engine.start(asking(work))
-            await session.settled()
-            with pytest.raises(WrongState):
-                await session.answer("nobody asked", node="s")
-            await session.answer("two", node="h2")
-            await asyncio.sleep(0.02)
-            assert engine.store.lease(session.id) is not None
-            await session.answer("one", node="h1")
-            assert (await session.result()).output == "one two"
-            await asyncio.sleep(0.3)
-            assert calls == ["work"]
-            assert len(session.steps()) == 5
-
-    limited(main())
+    async with Engine(db=tmp_path / "x.db") as engine:
+        session = await engine.start(asking(work))
+        await session.settled()
+        with pytest.raises(WrongState):
+            await session.answer("nobody asked", node="s")
+        await session.answer("two", node="h2")
+        await asyncio.sleep(0.02)
+        assert engine.store.lease(session.id) is not None
+        await session.answer("one", node="h1")
+        assert (await session.result()).output == "one two"
+        await asyncio.sleep(0.3)
+        assert calls == ["work"]
+        assert len(session.steps()) == 5
 
 
 @settings(max_examples=60, deadline=None)

@@ -33,7 +33,7 @@ from rondel import (
 from rondel.engine.protocols import Exit, Handler, Lock
 from rondel.errors import CallError, UnknownSession
 from rondel.sessions.registry import builtin_registry
-from tests.unit.sessions.playing import Says, chain, limited, play, saying
+from tests.unit.sessions.playing import Says, chain, play, saying
 
 
 def problems(graph: Graph) -> list[str]:
@@ -572,27 +572,24 @@ def test_middleware_is_around_every_attempt() -> None:
     assert log == ["m before flaky"] * 3 + ["m after flaky"]
 
 
-def test_a_lock_of_middleware_suspends_the_session() -> None:
+async def test_a_lock_of_middleware_suspends_the_session() -> None:
     class Locks:
         async def around(self, ctx: Context, call: Handler) -> Outcome | Lock:
             if ctx.node_id == "b":
                 return Lock("TIMEOUT", "ran for too long", {"seconds": 7})
             return await call(ctx)
 
-    async def main() -> None:
-        graph = chain(saying(Graph("g"), "a", "b", "c"), "a", "b", "c")
-        async with Engine(db=None, middleware=[Locks()]) as engine:
-            session = await engine.start(graph)
-            result = await session.settled()
-            assert (result.status, result.reason) == ("suspended_locked", "TIMEOUT")
-            await session.stop()
-            events = [e async for e in session.events()]
-            (tripped,) = [e for e in events if e.event == "circuit_breaker:tripped"]
-            assert tripped.data["reason"] == "TIMEOUT"
-            assert tripped.data["seconds"] == 7
-            assert [step.node_id for step in session.steps()] == ["a", "b"]
-
-    limited(main())
+    graph = chain(saying(Graph("g"), "a", "b", "c"), "a", "b", "c")
+    async with Engine(db=None, middleware=[Locks()]) as engine:
+        session = await engine.start(graph)
+        result = await session.settled()
+        assert (result.status, result.reason) == ("suspended_locked", "TIMEOUT")
+        await session.stop()
+        events = [e async for e in session.events()]
+        (tripped,) = [e for e in events if e.event == "circuit_breaker:tripped"]
+        assert tripped.data["reason"] == "TIMEOUT"
+        assert tripped.data["seconds"] == 7
+        assert [step.node_id for step in session.steps()] == ["a", "b"]
 
 
 def test_a_node_type_of_ones_own_is_registered_like_the_built_in_ones() -> None:
@@ -684,15 +681,12 @@ def test_the_one_liner() -> None:
     assert rondel.run(graph).output == "a"
 
 
-def test_engine_run_starts_and_waits(tmp_path: Path) -> None:
-    async def main() -> None:
-        engine = Engine(db=None)
-        result = await engine.run(saying(Graph("g"), "a"), {"task": "x"})
-        assert (result.status, result["output"]) == ("completed", "a")
-        assert engine.get(result.session_id).status == "completed"
-        await engine.close()
-
-    limited(main())
+async def test_engine_run_starts_and_waits(tmp_path: Path) -> None:
+    engine = Engine(db=None)
+    result = await engine.run(saying(Graph("g"), "a"), {"task": "x"})
+    assert (result.status, result["output"]) == ("completed", "a")
+    assert engine.get(result.session_id).status == "completed"
+    await engine.close()
 
 
 def test_an_unknown_session_is_an_error_that_names_it() -> None:
@@ -700,30 +694,24 @@ def test_an_unknown_session_is_an_error_that_names_it() -> None:
         Engine(db=None).get("nope")
 
 
-def test_a_session_says_what_it_is() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session: Session = await engine.start(saying(Graph("g"), "a"))
-            assert engine.get(session.id) is session
-            assert session.status == "running"
-            assert session.id in repr(session)
-            await session.result()
-            assert session.status == "completed"
-
-    limited(main())
+async def test_a_session_says_what_it_is() -> None:
+    async with Engine(db=None) as engine:
+        session: Session = await engine.start(saying(Graph("g"), "a"))
+        assert engine.get(session.id) is session
+        assert session.status == "running"
+        assert session.id in repr(session)
+        await session.result()
+        assert session.status == "completed"
 
 
 @pytest.mark.parametrize("inputs", [5, 1.5, ["a"], b"x", ("a",), object(), True])
-def test_inputs_of_the_wrong_type_are_refused(inputs: Any) -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            with pytest.raises(CallError, match=type(inputs).__name__):
-                await engine.start(saying(Graph("g"), "a"), inputs)
-
-    limited(main())
+async def test_inputs_of_the_wrong_type_are_refused(inputs: Any) -> None:
+    async with Engine(db=None) as engine:
+        with pytest.raises(CallError, match=type(inputs).__name__):
+            await engine.start(saying(Graph("g"), "a"), inputs)
 
 
-def test_a_hundred_sessions_of_one_graph_at_once_do_not_meet() -> None:
+async def test_a_hundred_sessions_of_one_graph_at_once_do_not_meet() -> None:
     """Private state, contexts and rounds belong to a session, the graph to all of them."""
     graph = Graph("g", start="count", end="end")
 
@@ -742,20 +730,17 @@ def test_a_hundred_sessions_of_one_graph_at_once_do_not_meet() -> None:
     graph.edge("guard", "count")
     graph.edge("count", "end", when="round == 5")
 
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            names = [f"session {number}" for number in range(100)]
-            sessions = [await engine.start(graph, {"name": name}) for name in names]
-            results = await asyncio.gather(*(session.result() for session in sessions))
-            assert [result.output for result in results] == [f"{name} 5" for name in names]
-            assert len({session.id for session in sessions}) == 100
-            for name, session in zip(names, sessions, strict=True):
-                steps = session.steps()
-                said = [s.outputs[0]["content"] for s in steps if s.node_id == "count"]
-                assert said == [f"{name} {number}" for number in range(1, 6)]
-                assert [len(s.outputs) for s in steps if s.node_id == "guard"] == [0, 0, 0, 1, 0]
-
-    limited(main())
+    async with Engine(db=None) as engine:
+        names = [f"session {number}" for number in range(100)]
+        sessions = [await engine.start(graph, {"name": name}) for name in names]
+        results = await asyncio.gather(*(session.result() for session in sessions))
+        assert [result.output for result in results] == [f"{name} 5" for name in names]
+        assert len({session.id for session in sessions}) == 100
+        for name, session in zip(names, sessions, strict=True):
+            steps = session.steps()
+            said = [s.outputs[0]["content"] for s in steps if s.node_id == "count"]
+            assert said == [f"{name} {number}" for number in range(1, 6)]
+            assert [len(s.outputs) for s in steps if s.node_id == "guard"] == [0, 0, 0, 1, 0]
 
 
 def test_one_graph_runs_in_many_engines_one_after_the_other() -> None:
@@ -773,26 +758,23 @@ def test_a_graph_may_grow_between_two_runs() -> None:
     assert played.times == {"a": 1, "b": 1}
 
 
-def test_a_running_session_keeps_its_own_copy_of_the_graph() -> None:
-    async def main() -> None:
-        gate = asyncio.Event()
-        graph = Graph("g")
+async def test_a_running_session_keeps_its_own_copy_of_the_graph() -> None:
+    gate = asyncio.Event()
+    graph = Graph("g")
 
-        async def waits(inp: Context) -> str:
-            await gate.wait()
-            return "old"
+    async def waits(inp: Context) -> str:
+        await gate.wait()
+        return "old"
 
-        graph.node(waits)
-        async with Engine(db=None) as engine:
-            session = await engine.start(graph)
-            await asyncio.sleep(0)
-            saying(graph, "b")
-            graph.edge("waits", "b")
-            gate.set()
-            assert (await session.result()).output == "old"
-            assert (await engine.run(graph)).output == "b"
-
-    limited(main())
+    graph.node(waits)
+    async with Engine(db=None) as engine:
+        session = await engine.start(graph)
+        await asyncio.sleep(0)
+        saying(graph, "b")
+        graph.edge("waits", "b")
+        gate.set()
+        assert (await session.result()).output == "old"
+        assert (await engine.run(graph)).output == "b"
 
 
 def test_a_loaded_graph_can_be_extended_in_python() -> None:
@@ -820,23 +802,20 @@ def test_the_result_can_be_read_by_name_too() -> None:
         result["nothing"]
 
 
-def test_a_result_does_not_change_any_more() -> None:
-    async def main() -> None:
-        answers = [{"content": "x", "usage": {"input_tokens": 5, "output_tokens": 5}}]
-        graph = Graph("g")
-        for name in ("one", "two"):
-            graph.add(name, "agent", {"provider": "scripted", "answers": answers})
-        graph.add("h", "human")
-        chain(graph, "one", "h", "two")
-        async with Engine(db=None) as engine:
-            session = await engine.start(graph)
-            before = await session.settled()
-            assert before.usage.tokens == 10
-            await session.answer("on")
-            assert (await session.settled()).usage.tokens == 20
-            assert before.usage.tokens == 10
-
-    limited(main())
+async def test_a_result_does_not_change_any_more() -> None:
+    answers = [{"content": "x", "usage": {"input_tokens": 5, "output_tokens": 5}}]
+    graph = Graph("g")
+    for name in ("one", "two"):
+        graph.add(name, "agent", {"provider": "scripted", "answers": answers})
+    graph.add("h", "human")
+    chain(graph, "one", "h", "two")
+    async with Engine(db=None) as engine:
+        session = await engine.start(graph)
+        before = await session.settled()
+        assert before.usage.tokens == 10
+        await session.answer("on")
+        assert (await session.settled()).usage.tokens == 20
+        assert before.usage.tokens == 10
 
 
 def test_a_processor_shared_by_two_nodes_has_two_states() -> None:
@@ -905,41 +884,32 @@ def test_a_loaded_graph_without_edges_can_be_extended() -> None:
 
 
 @pytest.mark.parametrize("inputs", [{"task": object()}, {"x": object()}, {1: 2}, {"x": {1, 2}}])
-def test_inputs_that_are_no_json_are_refused(inputs: Any) -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            with pytest.raises(CallError):
-                await engine.start(saying(Graph("g"), "a"), inputs)
-
-    limited(main())
+async def test_inputs_that_are_no_json_are_refused(inputs: Any) -> None:
+    async with Engine(db=None) as engine:
+        with pytest.raises(CallError):
+            await engine.start(saying(Graph("g"), "a"), inputs)
 
 
-def test_inputs_are_the_sessions_own() -> None:
-    async def main() -> None:
-        gate = asyncio.Event()
-        graph = Graph("g")
+async def test_inputs_are_the_sessions_own() -> None:
+    gate = asyncio.Event()
+    graph = Graph("g")
 
-        async def waits(inp: Context) -> dict[str, Any]:
-            await gate.wait()
-            return inp.data
+    async def waits(inp: Context) -> dict[str, Any]:
+        await gate.wait()
+        return inp.data
 
-        graph.node(waits)
-        async with Engine(db=None) as engine:
-            inputs: dict[str, Any] = {"task": "x"}
-            session = await engine.start(graph, inputs)
-            inputs["later"] = 1
-            gate.set()
-            assert (await session.result()).data == {"task": "x"}
-
-    limited(main())
+    graph.node(waits)
+    async with Engine(db=None) as engine:
+        inputs: dict[str, Any] = {"task": "x"}
+        session = await engine.start(graph, inputs)
+        inputs["later"] = 1
+        gate.set()
+        assert (await session.result()).data == {"task": "x"}
 
 
-def test_the_one_liner_inside_a_running_loop_says_what_to_do_instead() -> None:
-    async def main() -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            with pytest.raises(rondel.RondelError, match=r"engine\.run|await"):
-                rondel.run(saying(Graph("g"), "a"))
-            gc.collect()
-
-    limited(main())
+async def test_the_one_liner_inside_a_running_loop_says_what_to_do_instead() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(rondel.RondelError, match=r"engine\.run|await"):
+            rondel.run(saying(Graph("g"), "a"))
+        gc.collect()

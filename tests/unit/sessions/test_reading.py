@@ -11,7 +11,6 @@ from pydantic import BaseModel
 from rondel import Context, Emit, Engine, Graph, Message, builtin_registry
 from rondel.errors import CallError
 from rondel.models.scripted import ScriptedConfig, scripted
-from tests.unit.sessions.playing import limited
 
 GRAPH = """
 graph:
@@ -49,21 +48,18 @@ def own_registry() -> Any:
     return registry
 
 
-def test_plug_ins_are_not_needed_to_read_or_to_replay(tmp_path: Path) -> None:
-    async def main() -> None:
-        db = tmp_path / "a.db"
-        async with Engine(db) as engine:
-            session = await engine.start(Graph.loads(GRAPH, registry=own_registry()))
-            await session.result()
-            shown = session.steps(), session.rounds(), session.snapshot()
-            events = [event async for event in session.events()]
-        async with Engine(db) as engine:
-            again = engine.get(session.id)
-            assert (again.steps(), again.rounds(), again.snapshot()) == shown
-            assert [event async for event in again.events()] == events
-            assert shown[0][-1].outputs[0]["content"] == "TWO!"
-            with pytest.raises(CallError, match="runs code that is not here"):
-                await again.fork("Done")
-            assert await engine.recover() == []
-
-    limited(main())
+async def test_plug_ins_are_not_needed_to_read_or_to_replay(tmp_path: Path) -> None:
+    db = tmp_path / "a.db"
+    async with Engine(db) as engine:
+        session = await engine.start(Graph.loads(GRAPH, registry=own_registry()))
+        await session.result()
+        shown = session.steps(), session.rounds(), session.snapshot()
+        events = [event async for event in session.events()]
+    async with Engine(db) as engine:
+        again = engine.get(session.id)
+        assert (again.steps(), again.rounds(), again.snapshot()) == shown
+        assert [event async for event in again.events()] == events
+        assert shown[0][-1].outputs[0]["content"] == "TWO!"
+        with pytest.raises(CallError, match="runs code that is not here"):
+            await again.fork("Done")
+        assert await engine.recover() == []

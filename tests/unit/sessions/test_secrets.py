@@ -257,25 +257,22 @@ def test_in_another_process_the_key_is_found_in_the_environment_or_the_graph(
         limited(main(server.url))
 
 
-def test_a_session_can_be_read_without_its_environment(
+async def test_a_session_can_be_read_without_its_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Addresses and keys are of the environment; the past of the session is not."""
     config = {"base_url": "${SOMEWHERE}", "api_key": "${SOME_KEY}", "attempts": 1}
 
-    async def main() -> None:
-        monkeypatch.setenv("SOMEWHERE", "http://127.0.0.1:9/v1")
-        monkeypatch.setenv("SOME_KEY", KEY)
-        async with Engine(tmp_path / "s.db") as engine:
-            session = await engine.start(Graph.from_document(document(config)), "x")
-            assert (await session.settled()).status == "failed"
-            id = session.id
-        monkeypatch.delenv("SOMEWHERE")
-        monkeypatch.delenv("SOME_KEY")
-        async with Engine(tmp_path / "s.db") as engine:
-            assert engine.get(id).steps()[0].status == "failed"
-
-    limited(main())
+    monkeypatch.setenv("SOMEWHERE", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("SOME_KEY", KEY)
+    async with Engine(tmp_path / "s.db") as engine:
+        session = await engine.start(Graph.from_document(document(config)), "x")
+        assert (await session.settled()).status == "failed"
+        id = session.id
+    monkeypatch.delenv("SOMEWHERE")
+    monkeypatch.delenv("SOME_KEY")
+    async with Engine(tmp_path / "s.db") as engine:
+        assert engine.get(id).steps()[0].status == "failed"
 
 
 def test_in_the_same_process_nobody_has_to_say_it_again(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rondel import Engine, Graph, Message
-from tests.unit.sessions.playing import Played, limited, play
+from tests.unit.sessions.playing import Played, play
 
 REVIEW_LOOP = """
 graph:
@@ -278,7 +278,9 @@ def test_a_loop_node_without_a_goal_is_simply_done() -> None:
 # The Python example of PRODUCT.md, section 12
 
 
-def test_the_example_of_the_product_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_example_of_the_product_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     graph = Graph("refine")
 
@@ -299,32 +301,29 @@ def test_the_example_of_the_product_page(tmp_path: Path, monkeypatch: pytest.Mon
     graph.edge("critic", "done", when="data.score >= 90")
     graph.loop("writer", max_rounds=5)
 
-    async def main() -> None:
-        result = await Engine(db=None).run(graph, "topic")
-        assert result.status == "completed"
-        assert result.output == '{"score":90}'
-        (loop,) = result.loops
-        assert (loop.loop, loop.rounds, loop.exit_reason) == ("writer", 3, "exit_edge")
-        assert loop.best_round == 3
-        async with Engine() as engine:
-            session = await engine.start(graph, inputs={"topic": "loops"})
-            names = [event.event async for event in session.events()]
-            result = await session.result()
-            steps = session.steps()
-        assert names[0] == names[-1] == "session_state_change"
-        assert names.count("loop:round_started") == names.count("loop:round_completed") == 3
-        assert (result.status, result.data, result.usage.tokens) == ("completed", {}, 0)
-        assert [step.address for step in steps] == [
-            "writer[1]/writer",
-            "writer[1]/critic",
-            "writer[2]/writer",
-            "writer[2]/critic",
-            "writer[3]/writer",
-            "writer[3]/critic",
-            "done",
-        ]
-
-    limited(main())
+    result = await Engine(db=None).run(graph, "topic")
+    assert result.status == "completed"
+    assert result.output == '{"score":90}'
+    (loop,) = result.loops
+    assert (loop.loop, loop.rounds, loop.exit_reason) == ("writer", 3, "exit_edge")
+    assert loop.best_round == 3
+    async with Engine() as engine:
+        session = await engine.start(graph, inputs={"topic": "loops"})
+        names = [event.event async for event in session.events()]
+        result = await session.result()
+        steps = session.steps()
+    assert names[0] == names[-1] == "session_state_change"
+    assert names.count("loop:round_started") == names.count("loop:round_completed") == 3
+    assert (result.status, result.data, result.usage.tokens) == ("completed", {}, 0)
+    assert [step.address for step in steps] == [
+        "writer[1]/writer",
+        "writer[1]/critic",
+        "writer[2]/writer",
+        "writer[2]/critic",
+        "writer[3]/writer",
+        "writer[3]/critic",
+        "done",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -23,27 +23,21 @@ def watching() -> Graph:
     return graph
 
 
-def test_a_node_under_way_sees_signals_as_they_come() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            session = await engine.start(watching(), "task")
-            await asyncio.sleep(0.005)
-            await session.signal(GO, "now")
-            assert (await asyncio.wait_for(session.result(), 10)).output == "now"
-
-    asyncio.run(main())
+async def test_a_node_under_way_sees_signals_as_they_come() -> None:
+    async with Engine(db=None) as engine:
+        session = await engine.start(watching(), "task")
+        await asyncio.sleep(0.005)
+        await session.signal(GO, "now")
+        assert (await asyncio.wait_for(session.result(), 10)).output == "now"
 
 
-def test_signals_reach_no_other_session() -> None:
-    async def main() -> None:
-        graph = watching()
-        async with Engine(db=None) as engine:
-            told, other = [await engine.start(graph, "task") for _ in range(2)]
-            await told.signal(GO, "now")
-            await told.result()
-            await asyncio.sleep(0.01)
-            assert other.status == "running"
-            await other.signal(GO, "later")
-            assert (await other.result()).output == "later"
-
-    asyncio.run(main())
+async def test_signals_reach_no_other_session() -> None:
+    graph = watching()
+    async with Engine(db=None) as engine:
+        told, other = [await engine.start(graph, "task") for _ in range(2)]
+        await told.signal(GO, "now")
+        await told.result()
+        await asyncio.sleep(0.01)
+        assert other.status == "running"
+        await other.signal(GO, "later")
+        assert (await other.result()).output == "later"
