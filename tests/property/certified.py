@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 from rondel import Context, Emit, Engine, Graph, GraphError, Message, Nothing, Outcome, Registry
 from rondel.engine.protocols import Exit, Usage
 from rondel.errors import StepFailed
-from rondel.graph.promises import Calls, Promise
+from rondel.graph.guarantees import Calls, Guarantee
 from rondel.sessions.records import StepRecord
 from rondel.sessions.registry import builtin_registry
 
@@ -46,8 +46,8 @@ class VoiceConfig(BaseModel):
     told: bool = False
     calls: int = 0
 
-    def promise(self) -> Promise:
-        return Promise(
+    def guarantee(self) -> Guarantee:
+        return Guarantee(
             routes=self.chooses,
             emits=not self.quiet,
             keys=frozenset({"iteration", "score"}) if self.told else frozenset({"score"}),

@@ -10,7 +10,7 @@ from typing import Any
 from rondel import Engine, Graph, Registry
 from rondel.engine.protocols import Usage
 from rondel.errors import ModelError
-from rondel.graph.promises import NO_KEYS, Calls, Promise
+from rondel.graph.guarantees import NO_KEYS, Calls, Guarantee
 from rondel.models.model import Answer, ProviderConfig, Request
 from rondel.models.prices import usd
 from rondel.sessions.registry import builtin_registry
@@ -29,10 +29,10 @@ class MeteredConfig(ProviderConfig):
         cost = usd(self.name, given, answered, price=self.price)
         return Usage(self.name, given, answered, cost)
 
-    def promise(self) -> Promise:
+    def guarantee(self) -> Guarantee:
         most = self.taken(self.most_input, self.most_output)
         calls = Calls(1, most.tokens, most.usd)
-        return Promise(routes=False, emits=True, keys=NO_KEYS, passes=False, calls=calls)
+        return Guarantee(routes=False, emits=True, keys=NO_KEYS, passes=False, calls=calls)
 
 
 class Metered:

@@ -43,7 +43,7 @@ def exceeded(certificate: Certificate, spent: Spent) -> list[str]:
 
 def overrun(graph: Graph, certificate: Certificate, spent: Spent) -> list[str]:
     """The budgets that were overrun by more than the largest call."""
-    calls = [promise.calls for promise in certificate.promises]
+    calls = [guarantee.calls for guarantee in certificate.guarantees]
     tokens = max(call.tokens or 0 for call in calls)
     money = max(call.usd or 0.0 for call in calls)
     found = []

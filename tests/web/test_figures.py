@@ -22,7 +22,7 @@ Look = Callable[..., Page]
 FIRST_LOAD = 250_000
 """Bytes, compressed, before the editor and the view of the text."""
 
-FRAMES = """(milliseconds) => new Promise((resolve) => {
+FRAMES = """(milliseconds) => new Guarantee((resolve) => {
     const frames = [];
     const end = performance.now() + milliseconds;
     let last = performance.now();

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from rondel.certificate.bounds import CONTRACT, DEFAULT, Bound, bound_of
 from rondel.certificate.cost import NOTHING, Cost
 from rondel.certificate.forest import Body, Forest, cap_of, contract_of, forest_of
-from rondel.certificate.promised import promises_of
+from rondel.certificate.guaranteed import guarantees_of
 from rondel.certificate.proof import Prover
 from rondel.certificate.reckoning import Reckoning, reckoning_of
 from rondel.certificate.unbounded import unbounded
+from rondel.graph.guarantees import Guarantee
 from rondel.graph.plan import Plan
-from rondel.graph.promises import Promise
 
 Parents = Counter[str | None]
 """By the head of the loop around it: how often something is entered."""
@@ -44,7 +44,7 @@ class Certificate:
     cost: Cost
     executions: tuple[int, ...]
     """By node of the plan: how often it can run."""
-    promises: tuple[Promise, ...] = ()
+    guarantees: tuple[Guarantee, ...] = ()
     """By node of the plan: what all this is reckoned from."""
     unbounded: tuple[str, ...] = ()
     """Why figures of the whole are not bounded, if some are not."""
@@ -53,13 +53,13 @@ class Certificate:
 def certify(plan: Plan) -> Certificate:
     """The certificate of a compiled graph."""
     forest = forest_of(plan)
-    promises = promises_of(plan)
-    prover = Prover(plan, promises)
+    guarantees = guarantees_of(plan)
+    prover = Prover(plan, guarantees)
     bounds = {loop: _bound(plan, loop, prover) for loop in forest.loops}
-    totals = _Totals(forest, reckoning_of(forest, bounds, promises))
+    totals = _Totals(forest, reckoning_of(forest, bounds, guarantees))
     whole = totals.certificate()
-    why = unbounded(plan, whole.cost, whole.executions, promises)
-    return replace(whole, promises=tuple(promises), unbounded=why)
+    why = unbounded(plan, whole.cost, whole.executions, guarantees)
+    return replace(whole, guarantees=tuple(guarantees), unbounded=why)
 
 
 def _bound(plan: Plan, loop: Body, prover: Prover) -> Bound:

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 from rondel.certificate.bounds import DEFAULT
 from rondel.certificate.forest import Body, contract_of
-from rondel.certificate.promised import fires_along, is_contract_way, may_fire
+from rondel.certificate.guaranteed import fires_along, is_contract_way, may_fire
 from rondel.certificate.scene import Lint, Scene
 from rondel.graph.plan import CONTRACT_LABELS, PlanEdge, Scope
 
@@ -80,8 +80,8 @@ def fires_together(scene: Scene) -> Iterator[Lint]:
     for body, _, head in scene.loops:
         inside = set(body.nodes)
         for node in body.plain:
-            promise = scene.promises[node]
-            if promise.routes or (promise.guard is not None and promise.guard.silent):
+            guarantee = scene.guarantees[node]
+            if guarantee.routes or (guarantee.guard is not None and guarantee.guard.silent):
                 continue
             edges = [edge for edge in scene.out(node) if may_fire(edge)]
             staying = [edge for edge in edges if edge.target in inside]

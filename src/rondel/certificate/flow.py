@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from rondel.certificate.promised import process_promise
+from rondel.certificate.guaranteed import process_guarantee
+from rondel.graph.guarantees import Guarantee
 from rondel.graph.plan import Plan
-from rondel.graph.promises import Promise
 
-Gives = Callable[[Promise], bool]
+Gives = Callable[[Guarantee], bool]
 """Whether a node that keeps to this may say the thing of its own."""
 
 
 class Flow:
     """Who may hear something that some nodes, and whoever starts the session, may say."""
 
-    def __init__(self, plan: Plan, promises: Sequence[Promise], gives: Gives) -> None:
+    def __init__(self, plan: Plan, guarantees: Sequence[Guarantee], gives: Gives) -> None:
         self._plan = plan
-        self._promises = promises
+        self._guarantees = guarantees
         self._heard: dict[int, str] = {}
         """By node: where what it hears may come from."""
         self._said: dict[int, str] = {}
@@ -34,13 +34,13 @@ class Flow:
     def _follow(self, gives: Gives) -> None:
         plan = self._plan
         work: list[int] = []
-        for each, promise in zip(plan.nodes, self._promises, strict=True):
-            if each.inner is None and gives(promise):
+        for each, guarantee in zip(plan.nodes, self._guarantees, strict=True):
+            if each.inner is None and gives(guarantee):
                 self._say(each.index, repr(each.id), work)
         for start in plan.root.starts:
             self._hear(start, "the session's inputs", work)
         for edge in plan.edges:
-            if edge.carry and process_promise(edge).adds:
+            if edge.carry and process_guarantee(edge).adds:
                 named = f"the edge from {edge.spec.source!r} to {edge.spec.target!r}"
                 self._hear(edge.target, named, work)
         while work:
@@ -57,7 +57,7 @@ class Flow:
         if inner is not None:
             for start in inner.starts:
                 self._hear(start, source, work)
-        elif self._promises[node].passes:
+        elif self._guarantees[node].passes:
             self._say(node, source, work)
 
     def _say(self, node: int, source: str, work: list[int]) -> None:
@@ -75,9 +75,9 @@ class Flow:
 def gives_key(key: str) -> Gives:
     """Whether a node may emit data with that key."""
 
-    def gives(promise: Promise) -> bool:
-        if promise.says is not None:
-            return any(key in data for data, _ in promise.says)
-        return promise.keys is None or key in promise.keys
+    def gives(guarantee: Guarantee) -> bool:
+        if guarantee.says is not None:
+            return any(key in data for data, _ in guarantee.says)
+        return guarantee.keys is None or key in guarantee.keys
 
     return gives

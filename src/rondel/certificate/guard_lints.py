@@ -8,13 +8,13 @@ from typing import Any
 
 from rondel.certificate.flow import Flow, Gives, gives_key
 from rondel.certificate.forest import cap_of, contract_of
-from rondel.certificate.promised import may_fire
+from rondel.certificate.guaranteed import may_fire
 from rondel.certificate.proof import MOST_GUARDS
 from rondel.certificate.scene import Lint, Scene
 from rondel.certificate.ways import ways_of
 from rondel.engine.message import Message
+from rondel.graph.guarantees import Guarantee, Textual, keeps_to
 from rondel.graph.plan import PlanEdge
-from rondel.graph.promises import Promise, Textual, keeps_to
 from rondel.graph.spec import LoopSpec
 from rondel.graph.spoken import spoken_value
 from rondel.graph.values import STRUCTURED, value_of
@@ -27,8 +27,8 @@ MOST_SPEAKERS = 200
 def guard_outside(scene: Scene) -> Iterator[Lint]:
     """A node that counts rounds, outside the loop that it was to guard."""
     looped = {node for body, _, _ in scene.loops for node in body.nodes}
-    for node, promise in enumerate(scene.promises):
-        guard = promise.guard
+    for node, guarantee in enumerate(scene.guarantees):
+        guard = guarantee.guard
         if guard is None or node in looped or scene.certificate.executions[node] > 1:
             continue
         if guard.says is not None or (guard.rounds == 1 and not guard.by_round):
@@ -48,7 +48,7 @@ def guard_outside(scene: Scene) -> Iterator[Lint]:
 def guard_in_the_way(scene: Scene) -> Iterator[Lint]:
     """A node that is silent below its limit, on every way round."""
     for body, _, head in scene.loops:
-        guards = [node for node in body.plain if _is_silent_at_first(scene.promises[node])]
+        guards = [node for node in body.plain if _is_silent_at_first(scene.guarantees[node])]
         ways = ways_of(scene.plan, body) if guards else None
         for node in guards[:MOST_GUARDS]:
             if ways is not None and ways.around(node, lambda _source, _edge: True) is None:
@@ -60,8 +60,8 @@ def guard_in_the_way(scene: Scene) -> Iterator[Lint]:
                 yield Lint("guard_in_the_way", scene.places.node(node, message, hint))
 
 
-def _is_silent_at_first(promise: Promise) -> bool:
-    guard = promise.guard
+def _is_silent_at_first(guarantee: Guarantee) -> bool:
+    guard = guarantee.guard
     return guard is not None and guard.silent and guard.rounds != 1
 
 
@@ -70,7 +70,7 @@ def out_of_reach(scene: Scene) -> Iterator[Lint]:
     for body, _, head in scene.loops:
         cap, contract = cap_of(scene.plan, body), contract_of(scene.plan, body)
         for node in body.plain:
-            guard = scene.promises[node].guard
+            guard = scene.guarantees[node].guard
             if guard is None or guard.rounds is None or guard.says is not None:
                 continue
             most = cap if guard.by_round else scene.certificate.executions[node]
@@ -99,7 +99,7 @@ def unfed_score(scene: Scene) -> Iterator[Lint]:
         wanted_score = scope.scores[0]
         if wanted_score.path not in flows:
             flows[wanted_score.path] = Flow(
-                scene.plan, scene.promises, _gives_value(wanted_score.path)
+                scene.plan, scene.guarantees, _gives_value(wanted_score.path)
             )
         measured = body.nodes if wanted_score.node is None else (wanted_score.node,)
         if not any(flows[wanted_score.path].says(node) for node in measured):
@@ -117,12 +117,12 @@ def unfed_score(scene: Scene) -> Iterator[Lint]:
 
 def _unfed_nodes(scene: Scene) -> Iterator[Lint]:
     flows: dict[str, Flow] = {}
-    for node, promise in enumerate(scene.promises):
-        key = promise.reads
+    for node, guarantee in enumerate(scene.guarantees):
+        key = guarantee.reads
         if not key:
             continue
         if key not in flows:
-            flows[key] = Flow(scene.plan, scene.promises, gives_key(key))
+            flows[key] = Flow(scene.plan, scene.guarantees, gives_key(key))
         if flows[key].source(node) is None:
             message = f"{scene.name(node)} waits for data.{key}, which nothing that reaches it has"
             hint = f"let a node before it emit {key!r}, or drop the threshold"
@@ -138,12 +138,12 @@ def _wanted(contract: LoopSpec) -> str:
 
 
 def _gives_value(path: tuple[str, ...]) -> Gives:
-    def gives(promise: Promise) -> bool:
-        if promise.says is not None:
-            return any(_has_value(dict(data), text, path) for data, text in promise.says)
-        if promise.keys is None or promise.free_text:
+    def gives(guarantee: Guarantee) -> bool:
+        if guarantee.says is not None:
+            return any(_has_value(dict(data), text, path) for data, text in guarantee.says)
+        if guarantee.keys is None or guarantee.free_text:
             return True
-        return path[0] in promise.keys or STRUCTURED in promise.keys
+        return path[0] in guarantee.keys or STRUCTURED in guarantee.keys
 
     return gives
 
@@ -158,14 +158,14 @@ def _has_value(data: dict[str, Any], text: str, path: tuple[str, ...]) -> bool:
 def left_to_nobody(scene: Scene) -> Iterator[Lint]:
     """A node that the result depends on, whose words may pass none of its edges."""
     looked = 0
-    for node, promise in enumerate(scene.promises):
+    for node, guarantee in enumerate(scene.guarantees):
         edges = [edge for edge in scene.out(node) if edge.trigger]
-        if not edges or promise.routes or node in scene.graph_of(node).ends:
+        if not edges or guarantee.routes or node in scene.graph_of(node).ends:
             continue
         if not all(keeps_to(edge.spec.condition.config, Textual) for edge in edges):
             continue
         looked += 1
-        unheard = _unheard(scene, edges, promise)
+        unheard = _unheard(scene, edges, guarantee)
         if unheard is not None and looked <= MOST_SPEAKERS and _is_needed(scene, node):
             said = f"{unheard!r}" if unheard else "a message without any of their words"
             message = f"no edge out of {scene.name(node)} fires for {said}; the run may end there"
@@ -173,24 +173,24 @@ def left_to_nobody(scene: Scene) -> Iterator[Lint]:
             yield Lint("left_to_nobody", scene.places.node(node, message, hint))
 
 
-def _unheard(scene: Scene, edges: Sequence[PlanEdge], promise: Promise) -> str | None:
+def _unheard(scene: Scene, edges: Sequence[PlanEdge], guarantee: Guarantee) -> str | None:
     """A text that passes none of the edges' conditions, if one is found."""
     conditions = []
     for edge in edges:
         call = edge.spec.condition
         conditions.append(scene.registry.build("condition", call.type, call.config))
-    for text in _probes(edges, promise):
+    for text in _probes(edges, guarantee):
         message = Message(text)
         if not any(holds(message, 1) for holds in conditions):
             return text
     return None
 
 
-def _probes(edges: Sequence[PlanEdge], promise: Promise) -> list[str]:
-    if promise.says is not None:
-        return [text for _, text in promise.says]
-    if promise.openings:
-        return list(promise.openings)
+def _probes(edges: Sequence[PlanEdge], guarantee: Guarantee) -> list[str]:
+    if guarantee.says is not None:
+        return [text for _, text in guarantee.says]
+    if guarantee.openings:
+        return list(guarantee.openings)
     words = list(dict.fromkeys(w for edge in edges for w in edge.spec.condition.config.words()))
     pairs = [f"{one} {other}" for one, other in combinations(words[:20], 2)]
     return ["", *words, *pairs][:MOST_PROBES]

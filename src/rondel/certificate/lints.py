@@ -55,7 +55,7 @@ def lints_explaining(end: str, plan: Plan, registry: Registry) -> list[Lint]:
 
 def lints_of(plan: Plan, certificate: Certificate, registry: Registry) -> list[Lint]:
     """What is odd about a graph, in the order of the lines; of the same message, one."""
-    promises = certificate.promises
-    scene = Scene(plan, forest_of(plan), promises, certificate, registry, Places(plan))
+    guarantees = certificate.guarantees
+    scene = Scene(plan, forest_of(plan), guarantees, certificate, registry, Places(plan))
     found = {lint.problem: lint for check in LINTS for lint in check(scene)}
     return sorted(found.values(), key=lambda lint: (lint.problem.file, lint.problem.line or 0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rondel.certificate.forest import contract_of, forest_of
-from rondel.certificate.promised import promise_of
+from rondel.certificate.guaranteed import guarantee_of
 from rondel.errors import Problem
 from rondel.graph.plan import Plan
 
@@ -19,7 +19,7 @@ def unpriced(plan: Plan) -> list[Problem]:
             if node.index not in inside and node.owner not in inside:
                 continue
             inside.add(node.index)
-            for model in promise_of(node.spec).calls.unpriced if node.inner is None else ():
+            for model in guarantee_of(node.spec).calls.unpriced if node.inner is None else ():
                 found.setdefault(model, _problem(plan, where, model, node.index))
     return list(found.values())
 

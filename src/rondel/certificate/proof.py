@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from rondel.certificate.flow import Flow, gives_key
 from rondel.certificate.forest import Body, contract_of
-from rondel.certificate.promised import fires_along, is_contract_way, is_sure
+from rondel.certificate.guaranteed import fires_along, is_contract_way, is_sure
 from rondel.certificate.ways import Allowed, Ways, ways_of
+from rondel.graph.guarantees import Guarantee, LoopGuard, Telling, keeps_to
 from rondel.graph.plan import Plan, PlanEdge
-from rondel.graph.promises import Guard, Promise, Telling, keeps_to
 
 MOST_GUARDS = 50
 """How many nodes that steer are looked at in one loop."""
@@ -21,7 +21,7 @@ class Proof:
     """What is known of one node that steers a loop."""
 
     node: str
-    guard: Guard
+    guard: LoopGuard
     refuted: str = ""
     """Why the node does not bound the loop; empty if it does."""
 
@@ -39,9 +39,9 @@ class Proof:
 class Prover:
     """Looks for bounds that nodes give the loops around them."""
 
-    def __init__(self, plan: Plan, promises: Sequence[Promise]) -> None:
+    def __init__(self, plan: Plan, guarantees: Sequence[Guarantee]) -> None:
         self._plan = plan
-        self._promises = promises
+        self._guarantees = guarantees
         self._flows: dict[str, Flow] = {}
 
     def proofs(self, body: Body) -> list[Proof]:
@@ -49,7 +49,7 @@ class Prover:
         steering = [
             (guard, node)
             for node in body.plain
-            if (guard := self._promises[node].guard) is not None
+            if (guard := self._guarantees[node].guard) is not None
         ]
         if not steering:
             return []
@@ -60,7 +60,7 @@ class Prover:
             for guard, node in steering[:MOST_GUARDS]
         ]
 
-    def _refuted(self, ways: Ways, node: int, guard: Guard) -> str:
+    def _refuted(self, ways: Ways, node: int, guard: LoopGuard) -> str:
         """Why the node does not bound the loop, or an empty text."""
         contract = contract_of(self._plan, ways.body)
         regression = None if contract is None else contract.regression
@@ -75,7 +75,7 @@ class Prover:
 
     def _misleading(self, node: int, key: str) -> str | None:
         if key not in self._flows:
-            self._flows[key] = Flow(self._plan, self._promises, gives_key(key))
+            self._flows[key] = Flow(self._plan, self._guarantees, gives_key(key))
         return self._flows[key].source(node)
 
     def apart(self, body: Body) -> frozenset[int]:
@@ -83,7 +83,7 @@ class Prover:
 
         Their source takes either them or what leads back, and there is no other way round.
         """
-        choosing = [node for node in body.plain if self._promises[node].alternatives is not None]
+        choosing = [node for node in body.plain if self._guarantees[node].alternatives is not None]
         inside = set(body.nodes) if choosing else set()
         found: set[int] = set()
         ways: Ways | None = None
@@ -96,7 +96,7 @@ class Prover:
 
     def _firing_beside(self, ways: Ways, node: int) -> set[int]:
         """The edges of a node that it may take with a way round left."""
-        alternatives = self._promises[node].alternatives
+        alternatives = self._guarantees[node].alternatives
         assert alternatives is not None  # noqa: S101
         edges = self._out(node)
         beside: set[int] = set()
@@ -117,7 +117,7 @@ class Prover:
 
     # At the limit
 
-    def _taken(self, node: int, guard: Guard) -> list[PlanEdge]:
+    def _taken(self, node: int, guard: LoopGuard) -> list[PlanEdge]:
         """The edges that may fire once the limit is reached."""
         edges = self._out(node)
         if guard.ways is not None:
@@ -129,7 +129,7 @@ class Prover:
         return edges
 
     def _stops_the_way(
-        self, ways: Ways, node: int, guard: Guard, taken: Sequence[PlanEdge]
+        self, ways: Ways, node: int, guard: LoopGuard, taken: Sequence[PlanEdge]
     ) -> bool:
         """Whether past the limit no way round is left: each one takes an edge it does not take."""
         if guard.ways is None and guard.says is None:
@@ -172,7 +172,7 @@ class Prover:
         for target in leading:
             for index in self._plan.nodes[target].into:
                 edge = self._plan.edges[index]
-                if edge.trigger and not self._promises[edge.source].routes:
+                if edge.trigger and not self._guarantees[edge.source].routes:
                     beside.setdefault(edge.source, []).append(edge)
         inside = set(body.plain)
 
@@ -203,15 +203,20 @@ class Prover:
         assert scope is not None  # noqa: S101
         for index in self._plan.nodes[node].into:
             edge = self._plan.edges[index]
-            promise, spec = self._promises[edge.source], self._plan.nodes[edge.source].spec
+            guarantee, spec = self._guarantees[edge.source], self._plan.nodes[edge.source].spec
             item = scope.item_of.get(edge.source)
             if item is None or edge.source == scope.head or scope.quorum[item] > 1:
                 continue
-            if promise.emits and not promise.routes and spec.on_error == "fail" and is_sure(edge):
+            if (
+                guarantee.emits
+                and not guarantee.routes
+                and spec.on_error == "fail"
+                and is_sure(edge)
+            ):
                 yield edge.source
 
 
-def _can_hold(edge: PlanEdge, guard: Guard) -> bool:
+def _can_hold(edge: PlanEdge, guard: LoopGuard) -> bool:
     """Whether the edge may fire for something that the node can still say."""
     condition = edge.spec.condition
     if condition.ready is not None or not keeps_to(condition.config, Telling):

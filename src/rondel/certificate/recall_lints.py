@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rondel.certificate.scene import Lint, Scene
-from rondel.graph.promises import keeps_to
+from rondel.graph.guarantees import keeps_to
 from rondel.graph.recall import NOTHING, Recalling
 
 

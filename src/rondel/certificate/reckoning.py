@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from rondel.certificate.bounds import Bound
 from rondel.certificate.cost import NOTHING, Cost, smaller
 from rondel.certificate.forest import Body, Forest
-from rondel.certificate.promised import is_contract_way, may_fire
+from rondel.certificate.guaranteed import is_contract_way, may_fire
+from rondel.graph.guarantees import Guarantee
 from rondel.graph.plan import Plan
-from rondel.graph.promises import Promise
 from rondel.graph.spec import Budget
 
 
@@ -94,15 +94,15 @@ class Reckoning:
 
 
 def reckoning_of(
-    forest: Forest, bounds: Mapping[Body, Bound], promises: Sequence[Promise]
+    forest: Forest, bounds: Mapping[Body, Bound], guarantees: Sequence[Guarantee]
 ) -> Reckoning:
     """The worst cases of a forest."""
     plan = forest.plan
     steps = [
-        step_cost(promise, node.spec.retry.max_attempts)
-        for node, promise in zip(plan.nodes, promises, strict=True)
+        step_cost(guarantee, node.spec.retry.max_attempts)
+        for node, guarantee in zip(plan.nodes, guarantees, strict=True)
     ]
-    calls = [Cost(0, 0, promise.calls.tokens, promise.calls.usd) for promise in promises]
+    calls = [Cost(0, 0, guarantee.calls.tokens, guarantee.calls.usd) for guarantee in guarantees]
     reckoning = Reckoning(plan, bounds, steps, calls, _most(steps).times(plan.max_steps))
     for graph in reversed(forest.graphs):
         for body in reversed(graph):
@@ -112,9 +112,9 @@ def reckoning_of(
     return reckoning
 
 
-def step_cost(promise: Promise, attempts: int) -> Cost:
+def step_cost(guarantee: Guarantee, attempts: int) -> Cost:
     """The most that one step of a node takes, all its attempts counted."""
-    calls = promise.calls
+    calls = guarantee.calls
     if calls.most == 0:
         return Cost(1)
     if calls.most is None:

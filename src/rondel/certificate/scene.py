@@ -10,8 +10,8 @@ from rondel.certificate.forest import Body, Forest
 from rondel.certificate.places import Places
 from rondel.engine.registry import Registry
 from rondel.errors import Problem
+from rondel.graph.guarantees import Guarantee
 from rondel.graph.plan import Plan, PlanEdge, Scope
-from rondel.graph.promises import Promise
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Scene:
 
     plan: Plan
     forest: Forest
-    promises: Sequence[Promise]
+    guarantees: Sequence[Guarantee]
     certificate: Certificate
     registry: Registry
     places: Places
@@ -69,7 +69,7 @@ class Scene:
 
     def never_taken(self, edge: PlanEdge) -> bool:
         """Whether the edge's source never chooses it."""
-        alternatives = self.promises[edge.source].alternatives
+        alternatives = self.guarantees[edge.source].alternatives
         if alternatives is None:
             return False
         specs = [each.spec for each in self.out(edge.source)]

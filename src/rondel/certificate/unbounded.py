@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rondel.certificate.cost import Cost
+from rondel.graph.guarantees import Calls, Guarantee
 from rondel.graph.plan import Plan
-from rondel.graph.promises import Calls, Promise
 
 CALLS, TOKENS, MONEY = "model calls", "tokens", "cost"
 
 
 def unbounded(
-    plan: Plan, cost: Cost, executions: Sequence[int], promises: Sequence[Promise]
+    plan: Plan, cost: Cost, executions: Sequence[int], guarantees: Sequence[Guarantee]
 ) -> tuple[str, ...]:
     """A sentence for each reason; none where all is bounded."""
     figures = ((CALLS, cost.calls), (TOKENS, cost.tokens), (MONEY, cost.usd))
     missing = [name for name, figure in figures if figure is None]
     found: dict[tuple[tuple[str, ...], str], list[str]] = {}
-    for node, times, promise in zip(plan.nodes, executions, promises, strict=True):
-        for touched, reason in _reasons(promise.calls) if times else ():
+    for node, times, guarantee in zip(plan.nodes, executions, guarantees, strict=True):
+        for touched, reason in _reasons(guarantee.calls) if times else ():
             names = tuple(name for name in missing if name in touched)
             if names:
                 found.setdefault((names, reason), []).append(node.id)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from rondel.certificate.forest import Body
-from rondel.certificate.promised import may_fire
+from rondel.certificate.guaranteed import may_fire
 from rondel.graph.plan import Plan, PlanEdge
 
 Hop = tuple[int, PlanEdge | None]

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from rondel.cli.conversation import Past, past_of
-from rondel.cli.database import find, open_existing, ways
+from rondel.cli.conversation import Shown, past_of
+from rondel.cli.database import find, next_commands, open_existing
 from rondel.cli.delivery import deliver, say
 from rondel.cli.foreground import Foreground, hand_over
 from rondel.cli.options import (
@@ -63,9 +63,9 @@ async def _answer(
         foreground.db, foreground.allow_python, foreground.allow_commands
     ) as engine:
         session = find(engine, id)
-        how = ways(session, foreground.db)
+        how = next_commands(session, foreground.db)
         runs = not no_run and not engine.is_driven_elsewhere(session.id)
-        past = Past()
+        past = Shown()
         if runs:
             hand_over(session, graph, how.answer(control.node))
             past = past_of(engine, session)

@@ -31,7 +31,7 @@ GRACE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class Shown:
     """What of a session has been shown, or need not be: events up to a number."""
 
     seq: int = 0
@@ -39,7 +39,7 @@ class Past:
     """Those that are still open, which must be shown again."""
 
 
-def past_of(engine: Engine, session: Session, length: int | None = None) -> Past:
+def past_of(engine: Engine, session: Session, length: int | None = None) -> Shown:
     """The past of a session as it stands, or after so many ticks."""
     narrator = Narrator(session.id, session.plan)
     asked: dict[str | None, Event] = {}
@@ -49,10 +49,10 @@ def past_of(engine: Engine, session: Session, length: int | None = None) -> Past
                 asked[event.address] = event
     state = narrator.state
     still = [state.asker(number)[1] for number in state.questions]
-    return Past(narrator.seq, [asked[address] for address in still])
+    return Shown(narrator.seq, [asked[address] for address in still])
 
 
-class Conversation:
+class TerminalSession:
     """One session, its events shown as they come, its questions answered where they can be."""
 
     def __init__(self, view: View, given: Answers, keyboard: Keyboard | None, debug: bool) -> None:
@@ -63,7 +63,7 @@ class Conversation:
         self._keyboard = keyboard
         self._debug = debug
 
-    async def hold(self, session: Session, past: Past, *, durable: bool) -> Result:
+    async def hold(self, session: Session, past: Shown, *, durable: bool) -> Result:
         """Show the session until it is over, or until nobody here can help it on."""
         events = session.events(past.seq, debug=self._debug)  # from here on no token is missed
         showing = asyncio.ensure_future(self._show(session, past, events))
@@ -75,7 +75,7 @@ class Conversation:
                     raise
         return session.snapshot()
 
-    async def _show(self, session: Session, past: Past, events: AsyncIterator[Event]) -> None:
+    async def _show(self, session: Session, past: Shown, events: AsyncIterator[Event]) -> None:
         for question in past.questions:
             if question.address in _open(session):
                 self._view.show(question)

@@ -97,7 +97,7 @@ def rows(engine: Engine) -> Iterator[SessionRow]:
 
 
 @dataclass(frozen=True, slots=True)
-class Ways:
+class NextCommands:
     """The commands that go on with a session, ready to be typed."""
 
     session: str
@@ -140,13 +140,13 @@ class Ways:
         return shlex.join(["rondel", verb, self.session, *rest, *where])
 
 
-def ways(session: Session, db: str | None) -> Ways:
+def next_commands(session: Session, db: str | None) -> NextCommands:
     """How to go on with a session of that database."""
     where = None if os.environ.get("RONDEL_DB") == db else db
     labels = session.row.labels
     needs_file = is_python(session) or bool(labels.get(CODE))
     runs = bool(labels.get(RUNS_PYTHON)), bool(labels.get(RUNS_COMMANDS))
-    return Ways(session.id, where, needs_file, *runs)
+    return NextCommands(session.id, where, needs_file, *runs)
 
 
 def is_python(session: Session) -> bool:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rondel.cli.database import find, open_existing, ways
+from rondel.cli.database import find, next_commands, open_existing
 from rondel.cli.failures import complain
 from rondel.cli.options import Db, Debug, Id
 from rondel.cli.tables import short
@@ -49,7 +49,7 @@ async def _events(
                     printer(event)
             return 0
         if session.status not in ENDED and engine.driver_of(session.id) is None:
-            how = ways(session, db).resume()
+            how = next_commands(session, db).resume()
             complain(f"no process drives the session now; go on with: {how}", "note")
         async for event in session.events(after):
             printer(event)

@@ -10,8 +10,8 @@ from pathlib import Path as FilePath
 from rondel.certificate import lints_explaining
 from rondel.certificate.faces import label_width, loops_of
 from rondel.cli.arguments import Answers
-from rondel.cli.conversation import Conversation, Past
-from rondel.cli.database import Ways, is_python, ways
+from rondel.cli.conversation import Shown, TerminalSession
+from rondel.cli.database import NextCommands, is_python, next_commands
 from rondel.cli.documents import open_graph
 from rondel.cli.failures import FAILED, complain
 from rondel.cli.keyboard import Keyboard
@@ -56,7 +56,7 @@ class Foreground:
         asking = [head for head, loop in graph.spec.loops.items() if loop.on_limit == "ask"]
         return Answers(self.answers, [*_nodes(graph, HUMAN), *asking])
 
-    async def show(self, engine: Engine, session: Session, title: str, past: Past) -> int:
+    async def show(self, engine: Engine, session: Session, title: str, past: Shown) -> int:
         """Show a session that is under way, to its end or its rest; the exit code says which."""
         graph = session.graph
         durable = not isinstance(engine.store, MemoryStore)
@@ -65,8 +65,8 @@ class Foreground:
         simulated = any("provider" not in agent.model_fields_set for agent in agents)
         view.open(f"{title}, session {session.id}" if durable else title, simulated=simulated)
         keyboard = None if self.no_input else Keyboard()
-        conversation = Conversation(view, self.answers_for(graph), keyboard, self.debug)
-        how = ways(session, self.db)
+        conversation = TerminalSession(view, self.answers_for(graph), keyboard, self.debug)
+        how = next_commands(session, self.db)
         try:
             result = await conversation.hold(session, past, durable=durable)
         except JournalError as error:
@@ -130,11 +130,11 @@ def demand_free(engine: Engine, session: Session, db: str | None) -> None:
     if driver is not None:
         raise SessionBusy(
             f"another process drives session {session.id} ({driver}); "
-            f"follow it with: {ways(session, db).follow()}"
+            f"follow it with: {next_commands(session, db).follow()}"
         )
 
 
-def _tell(result: Result, conversation: Conversation, how: Ways | None) -> None:
+def _tell(result: Result, conversation: TerminalSession, how: NextCommands | None) -> None:
     """What to do next, where there is something."""
     match result.status:
         case "failed":
@@ -155,7 +155,7 @@ def _explain(result: Result, graph: Graph) -> None:
         complain(str(lint.warning), "warning")
 
 
-def _answer(node: str, conversation: Conversation, how: Ways | None) -> str:
+def _answer(node: str, conversation: TerminalSession, how: NextCommands | None) -> str:
     if how is None:
         return f"give one with --answer '{node}=TEXT'"
     return f"give one with: {how.answer(node if len(conversation.unanswered) > 1 else None)}"

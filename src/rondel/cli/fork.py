@@ -10,7 +10,7 @@ import typer
 
 from rondel.cli.arguments import parse_change, parse_value
 from rondel.cli.conversation import past_of
-from rondel.cli.database import find, open_existing, ways
+from rondel.cli.database import find, next_commands, open_existing
 from rondel.cli.foreground import Foreground, hand_over
 from rondel.cli.options import (
     AllowCommands,
@@ -102,7 +102,7 @@ async def _fork(
         foreground.answers_for(parent.graph)
         child = await engine.fork(parent, at, changes, run=not no_run)
         if no_run:
-            how = ways(child, foreground.db)
+            how = next_commands(child, foreground.db)
             print(f"session {child.id} is a fork of {parent.id}{where}; go on with: {how.resume()}")
             return 0
         past = past_of(engine, child, child.row.parent_length)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from rondel.cli.database import find, open_existing, ways
+from rondel.cli.database import find, next_commands, open_existing
 from rondel.cli.delivery import deliver, say
 from rondel.cli.options import By, Db, Debug, GraphFile, Id, asker
 from rondel.sessions.controls import Pause
@@ -25,6 +25,6 @@ async def _pause(db: str | None, id: str, by: str) -> int:
     async with open_existing(db) as engine:
         session = find(engine, id)
         delivered = await deliver(session, Pause(by))
-        how = f"go on with: {ways(session, db).resume()}"
+        how = f"go on with: {next_commands(session, db).resume()}"
         say(session, delivered, f"is paused; {how}", f"is paused already; {how}")
     return 0

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from rondel.cli.conversation import past_of
-from rondel.cli.database import find, open_existing, ways
+from rondel.cli.database import find, next_commands, open_existing
 from rondel.cli.foreground import Foreground, demand_free, hand_over
 from rondel.cli.options import (
     AllowCommands,
@@ -62,7 +62,7 @@ async def _resume(id: str, file: str | None, control: Resume, foreground: Foregr
         if session.is_over:
             return foreground.report(session)
         demand_free(engine, session, foreground.db)
-        hand_over(session, file, ways(session, foreground.db).resume())
+        hand_over(session, file, next_commands(session, foreground.db).resume())
         foreground.answers_for(session.graph)
         past = past_of(engine, session)
         await session.resume(control.by, free=control.free)

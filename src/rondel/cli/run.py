@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from rondel.cli.arguments import merged, parse_change, parse_inputs, parse_object
-from rondel.cli.conversation import Past
+from rondel.cli.conversation import Shown
 from rondel.cli.database import open_new
 from rondel.cli.documents import open_graph
 from rondel.cli.failures import complain
@@ -131,7 +131,7 @@ async def _run(
         if files:
             task = {**task, "attachments": [await engine.attach(file) for file in files]}
         session = await engine.start(graph, task, debug=debugged)
-        return await foreground.show(engine, session, f"running {graph.id}", Past())
+        return await foreground.show(engine, session, f"running {graph.id}", Shown())
 
 
 def _is_input(path: Path) -> bool:

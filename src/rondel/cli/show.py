@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from rondel.cli.database import Ways, find, open_existing, ways
+from rondel.cli.database import NextCommands, find, next_commands, open_existing
 from rondel.cli.faces import document, session_face
 from rondel.cli.options import AsDocument, Db, Debug, Id
 from rondel.cli.sessions import inputs_text
@@ -62,7 +62,7 @@ async def _show(db: str | None, id: str, steps: bool, calls: bool, as_json: bool
 def _print(engine: Engine, session: Session, db: str | None) -> None:
     row, result = session.row, session.snapshot()
     driver = engine.driver_of(session.id)
-    how = ways(session, db)
+    how = next_commands(session, db)
     _line("session", row.id)
     _line("graph", row.graph_id)
     _line("status", status_text(result))
@@ -85,7 +85,7 @@ def _print(engine: Engine, session: Session, db: str | None) -> None:
         print(f"output\n\n{result.output}\n")
 
 
-def _print_driver(session: Session, status: str, driver: str | None, how: Ways) -> None:
+def _print_driver(session: Session, status: str, driver: str | None, how: NextCommands) -> None:
     """Who drives the session, or what makes it go on."""
     if driver is not None:
         _line("driven by", driver)

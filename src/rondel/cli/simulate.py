@@ -52,7 +52,7 @@ def simulate(
     changed = [parse_change(change) for change in changes or []]
     opener = partial(open_simulated, file, changed, compat)
     opener()  # what is wrong with the graph is told before anything runs
-    progress = Progress(count) if sys.stderr.isatty() else None
+    progress = ProgressLine(count) if sys.stderr.isatty() else None
     found = simulated(
         opener,
         count,
@@ -74,7 +74,7 @@ def open_simulated(file: str, changes: Sequence[Change] = (), compat: str | None
     return open_graph(file, changes, "simulated", compat, demand_secrets=False).graph
 
 
-class Progress:
+class ProgressLine:
     """A line on the terminal that says how far it is."""
 
     def __init__(self, count: int) -> None:

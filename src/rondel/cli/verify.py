@@ -12,7 +12,7 @@ from rondel.cli.database import MISSING_LOG
 from rondel.cli.options import Debug
 from rondel.errors import CallError, JournalCorrupt
 from rondel.journal.sqlite import SqliteStore
-from rondel.journal.verify import Verdict
+from rondel.journal.verify import SessionFindings
 from rondel.sessions.engine import Engine
 from rondel.sessions.health import whole_verdicts
 from rondel.sessions.stores import default_database, default_path, is_address
@@ -66,6 +66,6 @@ def _line(name: str, problems: list[str], sound: str) -> str:
     return f"{name}  {' '.join(told.split())}"
 
 
-def _sound(verdict: Verdict) -> str:
+def _sound(verdict: SessionFindings) -> str:
     ticks = f"ok, {verdict.ticks:,} tick{'' if verdict.ticks == 1 else 's'}"
     return f"{ticks}, {verdict.unsealed:,} with no checksum" if verdict.unsealed else ticks

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from rondel.conditions.patterns import Pattern, readable
 from rondel.engine.message import Message
 from rondel.engine.registry import Registry
-from rondel.graph.promises import EdgePromise
+from rondel.graph.guarantees import EdgeGuarantee
 
 
 class RegexExtractConfig(BaseModel):
@@ -26,9 +26,9 @@ class RegexExtractConfig(BaseModel):
     on_no_match: Literal["pass", "drop", "default"] = "pass"
     default_value: str = ""
 
-    def edge_promise(self) -> EdgePromise:
+    def edge_guarantee(self) -> EdgeGuarantee:
         """It changes the text alone, and drops what does not match only if it is told to."""
-        return EdgePromise(drops=self.on_no_match == "drop", adds=False)
+        return EdgeGuarantee(drops=self.on_no_match == "drop", adds=False)
 
     @model_validator(mode="after")
     def _group_exists(self) -> Self:

@@ -99,7 +99,7 @@ class SubmittingEngine(Engine):
     ) -> Session:
         row = replace(row, labels={**row.labels, LABEL: self._queue})
         await finish(self.store.create(row))
-        self._shelf.keep(row.id, graph)
+        self._graph_cache.keep(row.id, graph)
         session = self._handles[row.id] = self._session(row.id, self, graph)
         await self._submit(row)
         return session

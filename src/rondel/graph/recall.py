@@ -6,7 +6,7 @@ from typing import Any, Final, Protocol, runtime_checkable
 
 import msgspec
 
-from rondel.graph.promises import keeps_to
+from rondel.graph.guarantees import keeps_to
 from rondel.graph.spec import Dialect, NodeSpec
 
 ALL: Final = -1

@@ -13,8 +13,8 @@ from rondel.engine.core.frame import Frame
 from rondel.engine.core.state import SessionState
 from rondel.engine.core.step import Step
 from rondel.engine.protocols import Lock, Note
+from rondel.graph.guarantees import TellsGuarantee, keeps_to
 from rondel.graph.plan import Plan
-from rondel.graph.promises import Promising, keeps_to
 from rondel.graph.spec import BreakerSpec, NodeSpec
 from rondel.guards.repetition import TIMES_OVER, Voice, cycle_in, is_run
 from rondel.guards.sameness import folded, signature, signature_of_call
@@ -36,7 +36,7 @@ _CONVERSATION = re.compile(r"^(.*?)turn \d+ call \d+ ", re.DOTALL)
 """The part of a tool call's name that says whose call it is, in a step of several agents."""
 
 
-class Heard(NamedTuple):
+class Speaker(NamedTuple):
     """Who spoke in the tick that is being folded in."""
 
     key: Key
@@ -73,7 +73,7 @@ class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
     """Steps under way in which a model was asked."""
     due: Lock | None = None
     """The lock it has found that no tick records yet; a process may die in between."""
-    _heard: Heard | None = None
+    _heard: Speaker | None = None
 
     @property
     def alert(self) -> bool:
@@ -96,7 +96,7 @@ class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
         text = folded("\n".join(message.readable for message in tick.messages), now)
         entropy = voice.novelty.measure(text)
         said = signature(tick.messages, now)
-        self._heard = Heard(key, step.node.id, step.address, now, said)
+        self._heard = Speaker(key, step.node.id, step.address, now, said)
         if tick.entropy is not None:
             return tick
         return msgspec.structs.replace(tick, entropy=round_off(entropy))
@@ -173,7 +173,7 @@ class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
         if lock is not None:
             self._suspicions[heard.key] = Suspicion(heard.round, lock)
 
-    def _repeated(self, voice: Voice, heard: Heard) -> Lock | None:
+    def _repeated(self, voice: Voice, heard: Speaker) -> Lock | None:
         where = {"node": heard.node, "address": heard.address}
         repeats = self._spec.repeats
         if is_run(voice.said, repeats):
@@ -185,7 +185,7 @@ class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
         message = f"{heard.node!r} goes in a circle: the same {cycle} outputs {TIMES_OVER} times"
         return Lock(LOOP_DETECTED, message, {**where, "cycle": cycle, "repeats": TIMES_OVER})
 
-    def _stale(self, voice: Voice, heard: Heard) -> Lock:
+    def _stale(self, voice: Voice, heard: Speaker) -> Lock:
         spec, mean = self._spec, voice.mean or 0.0
         last = f"the last {spec.window} outputs of" if spec.window > 1 else "the last output of"
         message = (
@@ -349,7 +349,7 @@ def is_watched(node: NodeSpec) -> bool:
 def is_authored(node: NodeSpec) -> bool:
     """Whether a model writes what the node emits, if it asks one."""
     told: Any = node.config if node.processor is None else node.processor
-    return not keeps_to(told, Promising) or bool(told.promise().authored)
+    return not keeps_to(told, TellsGuarantee) or bool(told.guarantee().authored)
 
 
 def innermost_loop(step: Step) -> Frame | None:

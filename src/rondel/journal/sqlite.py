@@ -47,7 +47,7 @@ from rondel.journal.store import (
     Reply,
     SessionRow,
 )
-from rondel.journal.verify import Findings, findings
+from rondel.journal.verify import JournalFindings, findings
 from rondel.journal.write import Write
 from rondel.journal.writer import Writer
 
@@ -410,7 +410,7 @@ class SqliteStore:
         """Give the space of what was deleted back to the disk."""
         return self._writer.pack()
 
-    def verify(self) -> Findings:
+    def verify(self) -> JournalFindings:
         """What is wrong with the file and its sessions, and what is not."""
         with self._readers.snapshot() as db:
             return findings(db)

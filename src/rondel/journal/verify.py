@@ -63,7 +63,7 @@ _DANGLING: dict[str, str] = {
 
 
 @dataclass(slots=True)
-class Verdict:
+class SessionFindings:
     """What is known of one session."""
 
     key: int
@@ -76,19 +76,19 @@ class Verdict:
 
 
 @dataclass(slots=True)
-class Findings:
+class JournalFindings:
     """What is known of a file and of every session in it."""
 
     file: list[str]
     """What is wrong and belongs to no session."""
-    sessions: list[Verdict]
+    sessions: list[SessionFindings]
 
 
-def findings(db: sqlite3.Connection) -> Findings:
+def findings(db: sqlite3.Connection) -> JournalFindings:
     """Look at everything; never raises for what is wrong."""
     counts = _counts(db)
     sessions = [_verdict(db, key, counts) for key in _session_keys(db)]
-    return Findings(_file_problems(db), sessions)
+    return JournalFindings(_file_problems(db), sessions)
 
 
 def _file_problems(db: sqlite3.Connection) -> list[str]:
@@ -118,9 +118,9 @@ def _session_keys(db: sqlite3.Connection) -> list[int]:
         return [key for key in range(1, _most(db) + 1) if _is_there(db, key)]
 
 
-def _verdict(db: sqlite3.Connection, key: int, counts: dict[int, int] | None) -> Verdict:
+def _verdict(db: sqlite3.Connection, key: int, counts: dict[int, int] | None) -> SessionFindings:
     """Whether a session's row and its own ticks are as they were written."""
-    found = Verdict(key, f"number {key}")
+    found = SessionFindings(key, f"number {key}")
     try:
         _check_row(db, found)
         _check_ticks(db, found)
@@ -194,7 +194,7 @@ def _is_there(db: sqlite3.Connection, key: int) -> bool:
 # One session
 
 
-def _check_row(db: sqlite3.Connection, found: Verdict) -> None:
+def _check_row(db: sqlite3.Connection, found: SessionFindings) -> None:
     row = db.execute("SELECT id FROM session WHERE key = ?", (found.key,)).fetchone()
     if row is None:
         raise JournalCorrupt("its row is missing")
@@ -203,7 +203,7 @@ def _check_row(db: sqlite3.Connection, found: Verdict) -> None:
         raise JournalCorrupt("its row is not found by its id")
 
 
-def _check_ticks(db: sqlite3.Connection, found: Verdict) -> None:
+def _check_ticks(db: sqlite3.Connection, found: SessionFindings) -> None:
     """Follow the ticks back from the last, and the checksums with them."""
     (first, length, last) = db.execute(
         "SELECT parent_length, length, last FROM session JOIN extent ON session = key "
@@ -227,7 +227,9 @@ def _check_ticks(db: sqlite3.Connection, found: Verdict) -> None:
         raise JournalCorrupt(f"its tick {expected} is missing")
 
 
-def _check_chain(found: Verdict, after: tuple[int, bytes, int | None], before: int | None) -> None:
+def _check_chain(
+    found: SessionFindings, after: tuple[int, bytes, int | None], before: int | None
+) -> None:
     """Whether a tick's checksum fits its record and the checksum before it."""
     n, record, checksum = after
     if checksum is None:

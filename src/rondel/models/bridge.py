@@ -17,7 +17,7 @@ from rondel.engine.protocols import Usage
 from rondel.engine.registry import Registry
 from rondel.errors import CallError, ModelError
 from rondel.graph.durations import Wait
-from rondel.graph.promises import NO_KEYS, Promise
+from rondel.graph.guarantees import NO_KEYS, Guarantee
 from rondel.models.backoff import Backoff
 from rondel.models.endpoint import Endpoint, is_local, is_loopback
 from rondel.models.failure import Failure
@@ -48,10 +48,10 @@ class RealConfig(ProviderConfig):
     requests_per_minute: Count | None = None
     stream: bool = True
 
-    def promise(self) -> Promise:
+    def guarantee(self) -> Guarantee:
         """One answer in words, no longer than the model's context."""
         calls = largest_call(self.tariff, self.params.get("max_tokens"), self.attempts)
-        return Promise(routes=False, emits=True, keys=NO_KEYS, passes=False, calls=calls)
+        return Guarantee(routes=False, emits=True, keys=NO_KEYS, passes=False, calls=calls)
 
     @property
     def tariff(self) -> Tariff:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 
 from rondel.engine.protocols import Usage
-from rondel.graph.promises import Calls
+from rondel.graph.guarantees import Calls
 from rondel.models.model import Request
 from rondel.models.prices import Tariff
 from rondel.models.tokens import most_input

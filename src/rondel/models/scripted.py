@@ -24,7 +24,7 @@ from rondel.engine.protocols import Condition, Usage
 from rondel.engine.registry import Registry
 from rondel.errors import ModelError
 from rondel.graph.durations import Wait
-from rondel.graph.promises import Calls, Promise
+from rondel.graph.guarantees import Calls, Guarantee
 from rondel.models.model import Answer, ProviderConfig, Request, ToolCall
 from rondel.models.prices import usd
 
@@ -95,7 +95,7 @@ class ScriptedAnswer(BaseModel):
         return [self.content[at : at + size] for at in range(0, len(self.content), size)]
 
 
-Entry = Annotated[
+ScriptEntry = Annotated[
     ScriptedAnswer, BeforeValidator(_entry, json_schema_input_type=str | ScriptedAnswer)
 ]
 
@@ -106,7 +106,7 @@ class Rule(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     when: str
-    answer: Entry
+    answer: ScriptEntry
 
     @field_validator("when")
     @classmethod
@@ -122,7 +122,7 @@ class Rule(BaseModel):
 class ScriptedConfig(ProviderConfig):
     """Answers in order, the last one repeated; or rules, the first that holds."""
 
-    answers: list[Entry] = []
+    answers: list[ScriptEntry] = []
     rules: list[Rule] = []
 
     @property
@@ -130,11 +130,11 @@ class ScriptedConfig(ProviderConfig):
         """All that it can answer."""
         return self.answers or [rule.answer for rule in self.rules]
 
-    def promise(self) -> Promise:
+    def guarantee(self) -> Guarantee:
         """One call, two where an answer may be empty, and one of the answers."""
         calls = 2 if any(answer.is_empty for answer in self.script) else 1
         taken = [self.usage_of(answer) for answer in self.script]
-        return Promise(
+        return Guarantee(
             routes=False,
             emits=True,
             keys=frozenset(key for answer in self.script for key in answer.data),

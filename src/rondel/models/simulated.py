@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rondel.engine.protocols import Usage
 from rondel.engine.registry import Registry
-from rondel.graph.promises import NO_KEYS, Calls, Promise
+from rondel.graph.guarantees import NO_KEYS, Calls, Guarantee
 from rondel.models.model import Answer, ProviderConfig, Request
 from rondel.models.prices import SIMULATED, usd
 from rondel.models.prose import Language, language_of, sentences, topic_of
@@ -68,9 +68,9 @@ class SimulatedConfig(ProviderConfig):
     seed: Annotated[int, Field(strict=True)] | str = 0
     score: ScoreConfig | None = None
 
-    def promise(self) -> Promise:
+    def guarantee(self) -> Guarantee:
         """One call; prose without JSON in it, and a score if one is set."""
-        return Promise(
+        return Guarantee(
             routes=False,
             emits=True,
             keys=frozenset({"score"}) if self.score else NO_KEYS,

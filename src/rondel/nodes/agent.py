@@ -18,17 +18,17 @@ from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit
 from rondel.engine.registry import Registry
 from rondel.errors import CallError
+from rondel.graph.guarantees import Guarantee
 from rondel.graph.names import Names
-from rondel.graph.promises import Promise
 from rondel.graph.recall import ALL, Recall
 from rondel.models.model import Model, ProviderConfig, Request
 from rondel.models.prices import SIMULATED
 from rondel.models.real import REAL_PROVIDERS
-from rondel.nodes.agent_promise import any_of, promise_of_agent
+from rondel.nodes.agent_guarantee import any_of, guarantee_of_agent
 from rondel.nodes.asking import MAX_TOOL_CALLS, Asker, InputMode
 from rondel.nodes.recollection import shown
 from rondel.nodes.structured import AnswerSchema, checked_schema
-from rondel.nodes.tools import Entry, ServerEntry, Toolbox, entry_type
+from rondel.nodes.tools import ServerEntry, Toolbox, ToolEntry, entry_type
 
 
 class RecallConfig(BaseModel):
@@ -104,7 +104,7 @@ class AgentConfig(ModelConfig):
     output_schema: dict[str, Any] | None = Field(
         None, description="The JSON Schema of the answer, an object; it becomes data."
     )
-    tools: list[Entry] = Field(
+    tools: list[ToolEntry] = Field(
         [], description="What the model may call: names of Python functions, MCP servers."
     )
     max_tool_calls: Annotated[int, Field(strict=True, ge=1)] = MAX_TOOL_CALLS
@@ -124,11 +124,11 @@ class AgentConfig(ModelConfig):
         own = self.recall.own
         return Recall(self.recall.task, ALL if own == "all" else own)
 
-    def promise(self) -> Promise:
+    def guarantee(self) -> Guarantee:
         """One answer, in so many calls at most."""
         tool_calls = self.max_tool_calls if self.tools else 0
         models = (self.options, *(each.options for each in self.fallback))
-        return any_of([promise_of_agent(each, self.output_schema, tool_calls) for each in models])
+        return any_of([guarantee_of_agent(each, self.output_schema, tool_calls) for each in models])
 
     @property
     def commands(self) -> list[str]:

@@ -10,7 +10,7 @@ from rondel.conditions.calling import name_of
 from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit, Nothing, Outcome, Suspend
 from rondel.errors import CallError, StepFailed
-from rondel.graph.promises import Calls, Promise
+from rondel.graph.guarantees import Calls, Guarantee
 from rondel.nodes.awaiting import call, call_in_thread, do_now, settle
 
 MESSAGE: Final = Message
@@ -20,7 +20,7 @@ NOTHING: Final = Nothing()
 """Returned by a function whose node emits nothing: no edge fires."""
 
 
-PROMISE: Final = Promise(routes=False, authored=False, calls=Calls())
+PROMISE: Final = Guarantee(routes=False, authored=False, calls=Calls())
 """What a function keeps to; model calls that it makes on its own are its own affair."""
 
 
@@ -36,7 +36,7 @@ class FunctionProcessor:
     def __init__(self, function: Callable[[Context], Any]) -> None:
         self._function = function
 
-    def promise(self) -> Promise:
+    def guarantee(self) -> Guarantee:
         """It may say anything, along all its edges."""
         return PROMISE
 

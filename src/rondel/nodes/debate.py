@@ -21,13 +21,13 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit, Verdict
 from rondel.engine.registry import Registry
+from rondel.graph.guarantees import Guarantee
 from rondel.graph.names import Names
-from rondel.graph.promises import Promise
 from rondel.graph.reasons import CONDITION_MET, MAX_ROUNDS, STAGNATED
 from rondel.models.model import Answer
 from rondel.nodes import agent
 from rondel.nodes.agent import AgentConfig
-from rondel.nodes.agent_promise import calls_of
+from rondel.nodes.agent_guarantee import calls_of
 from rondel.nodes.asking import Asker
 from rondel.nodes.consensus import agrees
 from rondel.nodes.debate_prompts import Prompts
@@ -117,17 +117,17 @@ class DebateConfig(BaseModel):
         judges = [judge] if isinstance(judge, AgentConfig) else []
         return [command for each in (*self.agents.values(), *judges) for command in each.commands]
 
-    def promise(self) -> Promise:
+    def guarantee(self) -> Guarantee:
         """Every turn of every round, and a judge who may be asked twice after each."""
-        asked = [(self.agents[first].promise(), self.max_rounds) for first, _ in self.agent_pairs]
+        asked = [(self.agents[first].guarantee(), self.max_rounds) for first, _ in self.agent_pairs]
         judge = self.consensus.agent
         if self.exit_condition == "consensus" and judge is not None:
             config = self.agents[judge] if isinstance(judge, str) else judge
-            asked.append((config.promise(), 2 * self.max_rounds))
+            asked.append((config.guarantee(), 2 * self.max_rounds))
         keys = frozenset({"debate_history", "total_rounds", "exit_reason", "consensus"})
         if self.consensus.mode == "adaptive":
             keys |= {"verdict", "confidence", "calls_saved"}
-        return Promise(routes=False, emits=True, keys=keys, passes=False, calls=calls_of(asked))
+        return Guarantee(routes=False, emits=True, keys=keys, passes=False, calls=calls_of(asked))
 
     @model_validator(mode="after")
     def _names_exist(self) -> Self:

@@ -12,17 +12,17 @@ from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit, Exit
 from rondel.engine.registry import Registry
 from rondel.errors import ModelError, StepFailed
-from rondel.graph.promises import Promise
+from rondel.graph.guarantees import Guarantee
 from rondel.models.model import Request
 from rondel.nodes import agent
 from rondel.nodes.agent import AgentConfig
-from rondel.nodes.agent_promise import calls_of, promise_of_agent
+from rondel.nodes.agent_guarantee import calls_of, guarantee_of_agent
 from rondel.nodes.asking import Asker, with_attachments
 from rondel.nodes.conversation import Conversation
 from rondel.nodes.fact_check_prompts import Claim, Prompts
 from rondel.nodes.panel import topic_of
 from rondel.nodes.structured import AnswerSchema
-from rondel.nodes.tools import Entry, entry_type
+from rondel.nodes.tools import ToolEntry, entry_type
 from rondel.nodes.vote import ways
 
 CLAIMS_SCHEMA: dict[str, Any] = {
@@ -57,7 +57,7 @@ class FactCheckConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     agent: AgentConfig = Field(description="The checker: the config of an agent.")
-    tools: list[Entry] = Field([], description="What it may use besides its own tools.")
+    tools: list[ToolEntry] = Field([], description="What it may use besides its own tools.")
     verify_threshold: Annotated[float, Field(strict=True, ge=0, le=1)] = 0.7
 
     @property
@@ -72,13 +72,13 @@ class FactCheckConfig(BaseModel):
         """The programs that the check starts."""
         return self.checker.commands
 
-    def promise(self) -> Promise:
+    def guarantee(self) -> Guarantee:
         """One check, mended once at most, and a way that goes by it."""
         checker = self.checker
         limit = checker.max_tool_calls if checker.tools else 0
-        calls = calls_of([(promise_of_agent(checker.options, CLAIMS_SCHEMA, limit), 1)])
+        calls = calls_of([(guarantee_of_agent(checker.options, CLAIMS_SCHEMA, limit), 1)])
         keys = frozenset({"claims", "verified", "confidence", "summary", "error"})
-        return Promise(emits=True, keys=keys, passes=False, authored=False, calls=calls)
+        return Guarantee(emits=True, keys=keys, passes=False, authored=False, calls=calls)
 
     @model_validator(mode="after")
     def _has_one_schema(self) -> Self:

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from rondel.conditions.function import FunctionConfig, config_for
 from rondel.engine.registry import Registry
-from rondel.graph.promises import Promise
+from rondel.graph.guarantees import Guarantee
 from rondel.nodes.calling import PROMISE, function_processor
 
 
@@ -15,7 +15,7 @@ class FunctionNodeConfig(FunctionConfig):
 
     blocking: bool = Field(default=False, strict=True)
 
-    def promise(self) -> Promise:
+    def guarantee(self) -> Guarantee:
         """It may say anything, along all its edges."""
         return PROMISE
 

@@ -11,7 +11,7 @@ from rondel.engine.message import Message
 from rondel.engine.protocols import UNCHANGED, Context, Emit, Question, Suspend
 from rondel.engine.registry import Registry
 from rondel.graph.durations import Duration
-from rondel.graph.promises import NO_KEYS, Calls, Guard, Promise
+from rondel.graph.guarantees import NO_KEYS, Calls, Guarantee, LoopGuard
 
 BETWEEN = " \t\r\n:：,，;；.。-–—"
 """What may stand between an action and the comment on it."""
@@ -31,18 +31,18 @@ class HumanConfig(BaseModel):
     on_timeout: str = FAIL
     max_revisions: Annotated[int, Field(strict=True, ge=1)] | None = None
 
-    def promise(self) -> Promise:
+    def guarantee(self) -> Guarantee:
         """An answer; of the action `revise` no more than `max_revisions`."""
         others = [action for action in self.actions if action.strip().casefold() != REVISE]
         guard = None
         if self.max_revisions is not None:
-            guard = Guard(
+            guard = LoopGuard(
                 "human {} max_revisions",
                 self.max_revisions + 1,
                 says=tuple({"action": action.strip()} for action in others),
                 open_keys=frozenset({"comment"}),
             )
-        return Promise(
+        return Guarantee(
             routes=False,
             emits=True,
             keys=frozenset({"action", "comment"}) if self.actions else NO_KEYS,

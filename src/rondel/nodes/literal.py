@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit
 from rondel.engine.registry import Registry
-from rondel.graph.promises import NO_KEYS, Calls, Promise
+from rondel.graph.guarantees import NO_KEYS, Calls, Guarantee
 
 
 class LiteralConfig(BaseModel):
@@ -20,9 +20,9 @@ class LiteralConfig(BaseModel):
     content: str = Field(min_length=1)
     role: Literal["user", "assistant", "system"] = "user"
 
-    def promise(self) -> Promise:
+    def guarantee(self) -> Guarantee:
         """It always says the same."""
-        return Promise(
+        return Guarantee(
             routes=False,
             emits=True,
             keys=NO_KEYS,

@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from rondel.conditions.expression import Expression
 from rondel.engine.registry import Registry
+from rondel.graph.guarantees import Calls, Guarantee, LoopGuard
 from rondel.graph.names import Names
-from rondel.graph.promises import Calls, Guard, Promise
 from rondel.nodes.deciding import CONSENSUS, LoopProcessor, ways
 
 MAX_ROUNDS = "max_rounds"
@@ -41,16 +41,16 @@ class LoopConfig(BaseModel):
         """Whether anything but the number of rounds can end the loop."""
         return self.exit_on_score > 0 or self.exit_condition != MAX_ROUNDS
 
-    def promise(self) -> Promise:
+    def guarantee(self) -> Guarantee:
         """From round `max_rounds` on it takes the way out, unless its data tells another round."""
-        guard = Guard(
+        guard = LoopGuard(
             "loop node {}",
             self.max_rounds,
             by_round=True,
             ways=lambda edges: ways(edges)[1],
             misled_by="iteration",
         )
-        return Promise(
+        return Guarantee(
             alternatives=ways,
             emits=True,
             keys=REPORTED,

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit, Nothing
 from rondel.engine.registry import Registry
-from rondel.graph.promises import Calls, Guard, Promise
+from rondel.graph.guarantees import Calls, Guarantee, LoopGuard
 
 
 class LoopCounterConfig(BaseModel):
@@ -21,10 +21,10 @@ class LoopCounterConfig(BaseModel):
     reset_on_emit: bool = Field(default=True, strict=True)
     message: str | None = None
 
-    def promise(self) -> Promise:
+    def guarantee(self) -> Guarantee:
         """It speaks at the limit, and along all its edges."""
-        guard = Guard("loop_counter {}", self.max_iterations, silent=True)
-        return Promise(
+        guard = LoopGuard("loop_counter {}", self.max_iterations, silent=True)
+        return Guarantee(
             routes=False,
             emits=self.max_iterations == 1,
             keys=frozenset({"loop_counter"}),

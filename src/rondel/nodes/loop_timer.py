@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit, Nothing
 from rondel.engine.registry import Registry
-from rondel.graph.promises import Calls, Guard, Promise
+from rondel.graph.guarantees import Calls, Guarantee, LoopGuard
 from rondel.nodes.passthrough import passed_on
 
 SECONDS = {"seconds": 1.0, "minutes": 60.0, "hours": 3600.0}
@@ -31,10 +31,10 @@ class LoopTimerConfig(BaseModel):
         """How long it is silent, or passes messages on."""
         return self.max_duration * SECONDS[self.duration_unit]
 
-    def promise(self) -> Promise:
+    def guarantee(self) -> Guarantee:
         """It speaks when the time is over, and along all its edges."""
-        guard = Guard("loop_timer {}", seconds=self.seconds, silent=not self.passthrough)
-        return Promise(
+        guard = LoopGuard("loop_timer {}", seconds=self.seconds, silent=not self.passthrough)
+        return Guarantee(
             routes=False,
             emits=self.passthrough,
             keys=frozenset({"loop_timer"}),

@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit
 from rondel.engine.registry import Registry
+from rondel.graph.guarantees import Calls, Guarantee
 from rondel.graph.moments import to_millisecond
-from rondel.graph.promises import Calls, Promise
 from rondel.guards.memory import attempt
 from rondel.journal.store import MemoryEntry
 from rondel.journal.working_memory import WorkingMemory
@@ -28,10 +28,10 @@ class MemoryConfig(BaseModel):
 
     limit: int = Field(50, strict=True, ge=1, description="The newest that many entries.")
 
-    def promise(self) -> Promise:
+    def guarantee(self) -> Guarantee:
         """It hands its input on, with what is remembered."""
         keys = frozenset({HISTORY})
-        return Promise(routes=False, emits=True, keys=keys, free_text=False, calls=Calls())
+        return Guarantee(routes=False, emits=True, keys=keys, free_text=False, calls=Calls())
 
 
 class MemoryProcessor:

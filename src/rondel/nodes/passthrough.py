@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit
 from rondel.engine.registry import Registry
-from rondel.graph.promises import QUIET, Promise
+from rondel.graph.guarantees import QUIET, Guarantee
 
 
 class PassthroughConfig(BaseModel):
@@ -17,7 +17,7 @@ class PassthroughConfig(BaseModel):
 
     only_last_message: bool = Field(default=True, strict=True)
 
-    def promise(self) -> Promise:
+    def guarantee(self) -> Guarantee:
         """It hands on what it gets."""
         return QUIET
 

@@ -28,7 +28,7 @@ from rondel.engine.protocols import Context, Emit
 from rondel.engine.registry import Registry
 from rondel.errors import CallError, StepFailed, StepTimeout
 from rondel.graph.durations import Duration
-from rondel.graph.promises import Calls, Promise
+from rondel.graph.guarantees import Calls, Guarantee
 from rondel.graph.sizes import Size, size_text
 from rondel.graph.surrogates import wholly
 
@@ -72,9 +72,9 @@ class PythonConfig(BaseModel):
             raise ValueError(f"is not Python: {error}") from None
         return code
 
-    def promise(self) -> Promise:
+    def guarantee(self) -> Guarantee:
         """It may say anything, along all its edges, and asks no model."""
-        return Promise(routes=False, emits=True, passes=False, calls=Calls())
+        return Guarantee(routes=False, emits=True, passes=False, calls=Calls())
 
 
 class Files(Protocol):

@@ -69,7 +69,7 @@ class ServerEntry(BaseModel):
     timeout: Duration = TIMEOUT
 
 
-Entry = FunctionEntry | ServerEntry
+ToolEntry = FunctionEntry | ServerEntry
 
 
 def entry_type(registry: Registry) -> Any:
@@ -174,7 +174,7 @@ class Offer:
 class Toolbox:
     """The tools of one agent."""
 
-    def __init__(self, entries: Sequence[Entry], registry: Registry) -> None:
+    def __init__(self, entries: Sequence[ToolEntry], registry: Registry) -> None:
         self._functions = [
             (FunctionTool(each.function, registry.function_named(each.function)), each.timeout)
             for each in entries

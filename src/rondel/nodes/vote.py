@@ -12,13 +12,13 @@ from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit, Exit
 from rondel.engine.registry import Registry
+from rondel.graph.guarantees import Guarantee
 from rondel.graph.json_in_text import objects_in
-from rondel.graph.promises import Promise
 from rondel.graph.values import number
 from rondel.models.model import Answer
 from rondel.nodes import agent
 from rondel.nodes.agent import AgentConfig
-from rondel.nodes.agent_promise import calls_of
+from rondel.nodes.agent_guarantee import calls_of
 from rondel.nodes.asking import Asker
 from rondel.nodes.panel import AgentName, Hearing, topic_of
 from rondel.nodes.tally import Tally
@@ -70,16 +70,16 @@ class VoteConfig(BaseModel):
         """The programs that its agents start."""
         return [command for voter in self.agents.values() for command in voter.commands]
 
-    def promise(self) -> Promise:
+    def guarantee(self) -> Guarantee:
         """Every agent is asked, once more if its ballot cannot be read; one way or the other."""
-        return Promise(
+        return Guarantee(
             alternatives=ways,
             emits=True,
             keys=frozenset({"passed", "approved", "votes", "summary", "ratio", *self._more_keys}),
             passes=False,
             free_text=False,
             authored=False,
-            calls=calls_of((voter.promise(), 2) for voter in self.agents.values()),
+            calls=calls_of((voter.guarantee(), 2) for voter in self.agents.values()),
         )
 
     @property

@@ -35,6 +35,7 @@ from rondel.sessions.drive import Drive, fold
 from rondel.sessions.expectation import Expectation
 from rondel.sessions.fork import Fork, plan_fork
 from rondel.sessions.graph import Graph, as_graph
+from rondel.sessions.graph_cache import GraphCache
 from rondel.sessions.ids import new_id
 from rondel.sessions.inputs import Inputs, as_inputs
 from rondel.sessions.labels import CODE, debugging, labels_of, without_code
@@ -42,9 +43,8 @@ from rondel.sessions.owner import is_gone, new_owner, process_of
 from rondel.sessions.permissions import Permissions
 from rondel.sessions.quarantine import Quarantine, surest
 from rondel.sessions.records import Result
-from rondel.sessions.rest import Glances
 from rondel.sessions.session import Session
-from rondel.sessions.shelf import Shelf
+from rondel.sessions.status_cache import StatusCache
 from rondel.sessions.stores import DEFAULT, Database, Durability, open_store
 from rondel.sessions.stream import Audience
 
@@ -83,10 +83,10 @@ class Engine:
         self._registry = registry
         self._middleware = tuple(middleware)
         self._owner = new_owner()
-        self.glances = Glances()
+        self.status_cache = StatusCache()
         self._driven: dict[str, Session] = {}
         self._handles: WeakValueDictionary[str, Session] = WeakValueDictionary()
-        self._shelf = Shelf(registry)
+        self._graph_cache = GraphCache(registry)
         self.expectation = Expectation(self.store)
         self._bindings: WeakKeyDictionary[Graph, _Bound] = WeakKeyDictionary()
         self._poller: asyncio.Task[None] | None = None
@@ -163,7 +163,7 @@ class Engine:
         row = self.store.session(id)
         if row is None:
             raise UnknownSession(f"there is no session {id!r}")
-        return self._session(id, self, self._shelf.at_hand(row))
+        return self._session(id, self, self._graph_cache.at_hand(row))
 
     async def resume(self, id: str, graph: Graph | None = None) -> Session:
         """Go on with a session.
@@ -174,7 +174,7 @@ class Engine:
         session = self.get(id)
         if graph is not None:
             session.use(graph)
-            self._shelf.hand_over(id, session.graph)
+            self._graph_cache.hand_over(id, session.graph)
         await session.resume()
         return session
 
@@ -312,13 +312,13 @@ class Engine:
 
     def graph_of(self, row: SessionRow) -> Graph:
         """The copy of its graph that a session keeps."""
-        if row.labels.get("python") and not self._shelf.is_handed_over(row.id):
+        if row.labels.get("python") and not self._graph_cache.is_handed_over(row.id):
             raise CallError(
                 f"session {row.id} runs a graph written in Python; hand it over again: "
                 "engine.resume(id, graph)"
             )
         try:
-            return self._shelf.graph(row)
+            return self._graph_cache.graph(row)
         except GraphError as error:
             if not (missing := self._missing_secrets(row)):
                 raise (without_code(row, error) or error) from None
@@ -330,7 +330,7 @@ class Engine:
 
     def outline_of(self, row: SessionRow) -> Graph:
         """The structure of a session's graph: enough to read the session, not to run it."""
-        return self._shelf.outline(row)
+        return self._graph_cache.outline(row)
 
     def driver_of(self, id: str) -> str | None:
         """The other living process that drives the session, in words, or None."""
@@ -423,18 +423,18 @@ class Engine:
         if not self._permissions.cover(labels):
             return False
         known = not (labels.get("python") or labels.get(code) or self._missing_secrets(row))
-        return known or self._shelf.is_handed_over(row.id)
+        return known or self._graph_cache.is_handed_over(row.id)
 
     def _missing_secrets(self, row: SessionRow) -> list[str]:
         names = row.labels.get("secrets", ())
-        known = self._shelf.secrets_of(row.id)
+        known = self._graph_cache.secrets_of(row.id)
         return [name for name in names if name not in known and name not in os.environ]
 
     async def _begin(
         self, row: SessionRow, graph: Graph, binding: Binding, fork: Fork | None = None
     ) -> Session:
         await finish(self.store.create(row, self._owner, LEASE))
-        self._shelf.keep(row.id, graph)
+        self._graph_cache.keep(row.id, graph)
         session = self._session(row.id, self, graph)
         if row.parent is None:
             await session.begin(binding, row, self.expectation.of(graph, binding.plan))
@@ -453,7 +453,7 @@ class Engine:
     async def _lay_down(self, row: SessionRow, fork: Fork) -> Session:
         """A fork that nobody drives yet."""
         await finish(self.store.create(row))
-        self._shelf.keep(row.id, fork.graph)
+        self._graph_cache.keep(row.id, fork.graph)
         session = self._handles[row.id] = self._session(row.id, self, fork.graph)
         if row.parent is not None:
             await self._mark_fork(row.id, row.parent)

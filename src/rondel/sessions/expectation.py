@@ -9,7 +9,7 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from rondel.certificate import certify
-from rondel.certificate.promised import promise_of
+from rondel.certificate.guaranteed import guarantee_of
 from rondel.engine import ticks
 from rondel.graph.plan import Plan
 from rondel.journal.store import SessionRow, Store
@@ -130,7 +130,7 @@ def _first_look(plan: Plan) -> _Known | None:
     breaker = plan.spec.breaker
     if breaker is None or breaker.estimated_tokens is not None:
         return None
-    if all(promise_of(node.spec).calls.most == 0 for node in plan.nodes):
+    if all(guarantee_of(node.spec).calls.most == 0 for node in plan.nodes):
         return None
     known = _Known(plan)
     tokens = certify(plan).cost.tokens

@@ -6,11 +6,13 @@ from collections.abc import Iterable, Iterator
 
 from rondel.engine.core.fold import apply
 from rondel.engine.core.state import SessionState
-from rondel.journal.verify import Verdict
+from rondel.journal.verify import SessionFindings
 from rondel.sessions.engine import Engine
 
 
-def whole_verdicts(engine: Engine, verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
+def whole_verdicts(
+    engine: Engine, verdicts: Iterable[SessionFindings]
+) -> Iterator[SessionFindings]:
     """The verdicts, with what is wrong when a session's history is folded."""
     for verdict in verdicts:
         if not verdict.problems:

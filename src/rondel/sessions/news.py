@@ -19,7 +19,7 @@ SAMPLE = 16
 """One write in so many is timed."""
 
 
-class Listener(Protocol):
+class NewsListener(Protocol):
     """Who wants to know."""
 
     def driven(self, id: str) -> None:
@@ -40,7 +40,7 @@ class NewsStore:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self.listener: Listener | None = None
+        self.listener: NewsListener | None = None
         self.took: Callable[[float], object] | None = None
         """Told the seconds of some writes."""
         self._writes = 0

@@ -10,7 +10,7 @@ from rondel.errors import JournalError, RondelError
 from rondel.journal.attachments import HELD
 from rondel.journal.sqlite import SqliteStore
 from rondel.journal.store import BATCH, MemoryEntry, Promotion
-from rondel.journal.verify import Verdict
+from rondel.journal.verify import SessionFindings
 
 ALL = 1_000_000
 """More than a group of sessions ever remembers."""
@@ -31,7 +31,7 @@ class Salvage:
         """How many sessions were saved."""
         return len(self._kept)
 
-    def session(self, verdict: Verdict) -> None:
+    def session(self, verdict: SessionFindings) -> None:
         """Copy a session that is whole; one whose parent is not takes its past along."""
         if verdict.problems:
             self.lost.append((verdict.id, "; ".join(verdict.problems)))

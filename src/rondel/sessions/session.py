@@ -34,7 +34,7 @@ from rondel.sessions.records import (
     StepRecord,
     result_of,
 )
-from rondel.sessions.rest import Rest, is_final
+from rondel.sessions.status_cache import Rest, is_final
 from rondel.sessions.stream import BATCH, Audience, Listener, Watcher
 
 if TYPE_CHECKING:
@@ -451,14 +451,14 @@ class Session:
         """What a glance at a session shows that is not known to be over: live, or folded."""
         if self._drive is not None:
             return Rest.of(self.id, self._drive.state, self._drive.length)
-        glances = self._engine.glances
-        rest = glances.recall(self.id, self.row.length)
+        status_cache = self._engine.status_cache
+        rest = status_cache.recall(self.id, self.row.length)
         if rest is None:
             rest = Rest.of(self.id, *fold(self._engine.store, self.id, self.plan))
             if rest.final:
                 self._result = rest.result
             else:
-                glances.keep(self.id, rest)
+                status_cache.keep(self.id, rest)
         return rest
 
     def check_alive(self) -> None:

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 from rondel.certificate import certify
 from rondel.certificate.drawing import mermaid, picture_of, svg
-from rondel.certificate.drawing.curves import Router
+from rondel.certificate.drawing.curves import CurveRouter
 from rondel.certificate.drawing.layout import Rectangle, layout_of
 from rondel.certificate.drawing.picture import Picture, Shape
 from tests.unit.certificate.graphs import REVISE, body, edge, load, node, review
@@ -85,7 +85,7 @@ def test_boxes_hold_what_is_in_them_and_nothing_overlaps() -> None:
 def test_arrows_begin_and_end_at_their_nodes_and_miss_the_others() -> None:
     drawn = picture(nested())
     layout = layout_of(drawn)
-    router = Router(layout, drawn.arrows)
+    router = CurveRouter(layout, drawn.arrows)
     leaves = [shape for shape in drawn.whole.nodes if not shape.rows]
     for arrow in drawn.arrows:
         curve = router.curve(arrow)

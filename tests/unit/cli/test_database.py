@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rondel.cli.database import Ways, find, open_existing
+from rondel.cli.database import NextCommands, find, open_existing
 from rondel.errors import CallError, UnknownSession
 from rondel.journal.store import SessionRow
 from rondel.sessions.engine import Engine
@@ -44,7 +44,7 @@ def test_an_unknown_session_comes_with_a_hint(engine: Engine, text: str, hint: s
 
 
 def test_commands_can_be_typed_as_they_are() -> None:
-    plain, python = Ways("id1", None), Ways("id1", "my file.db", is_python=True)
+    plain, python = NextCommands("id1", None), NextCommands("id1", "my file.db", is_python=True)
     assert plain.answer() == "rondel answer id1 TEXT"
     assert plain.answer("Press Office") == "rondel answer id1 TEXT --node 'Press Office'"
     assert plain.resume() == "rondel resume id1"

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rondel import Context, Engine, Graph, Message
-from rondel.engine.core.transcript import Transcript, View
+from rondel.engine.core.transcript import Prefix, Transcript
 from tests.unit.sessions.playing import limited, play, saying
 
 
@@ -283,7 +283,7 @@ def test_the_data_of_a_long_context_costs_the_same_in_every_round() -> None:
     transcript.replace(retained, keeps=False)
     for number in range(1000):
         retained.append(Message(data={"n": number}))
-        assert transcript.data(View(retained, len(retained))) == {"n": number}
+        assert transcript.data(Prefix(retained, len(retained))) == {"n": number}
     assert retained.looks < 3 * len(retained)
 
 

@@ -81,14 +81,14 @@ def chapters(checker: Answers, chapters: int, inner_rounds: int = 1) -> Graph:
                 *(f"Chapter {n}: {word}." for n, word in zip("123456", WORDS, strict=False)),
             ),
             agent("Checker", *checker),
-            {"id": "Shelf", "type": "passthrough"},
+            {"id": "GraphCache", "type": "passthrough"},
         ],
         [
             ("Author", "Checker"),
             ("Checker", "Checker"),
-            ("Checker", "Shelf"),
-            ("Shelf", "Author"),
-            ("Shelf", "Done"),
+            ("Checker", "GraphCache"),
+            ("GraphCache", "Author"),
+            ("GraphCache", "Done"),
         ],
         loops={
             "Author": {"max_rounds": chapters},

@@ -55,7 +55,7 @@ class Curve:
         return ax + (bx - ax) * along, ay + (by - ay) * along
 
 
-class Router:
+class CurveRouter:
     """Finds a curve for one arrow after the other."""
 
     def __init__(self, layout: Layout, arrows: Sequence[Arrow]) -> None:

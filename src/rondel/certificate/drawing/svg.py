@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from rondel.certificate.drawing.curves import Curve, Point, Router
+from rondel.certificate.drawing.curves import Curve, CurveRouter, Point
 from rondel.certificate.drawing.layout import Layout, Rectangle, layout_of
 from rondel.certificate.drawing.picture import Arrow, Picture, Shape
 
@@ -30,7 +30,7 @@ STYLE = """
 def svg(picture: Picture) -> str:
     """The text of an SVG file."""
     layout = layout_of(picture)
-    router = Router(layout, picture.arrows)
+    router = CurveRouter(layout, picture.arrows)
     curves = [(arrow, router.curve(arrow)) for arrow in picture.arrows]
     left, top, width, height = _extent(layout, [curve for _, curve in curves])
     parts = [

@@ -50,7 +50,7 @@ RETRIED = ("step_failed", "contract_failed")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Failure:
+class StepFailure:
     """The loops, steps and questions that the failure of a step ended, and that step."""
 
     step: Step | None

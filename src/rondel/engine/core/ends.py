@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Final
 
-from rondel.engine.core.checkpoint import Failure
+from rondel.engine.core.checkpoint import StepFailure
 from rondel.engine.core.contract import LoopEnd, Ruling, by_budget
 from rondel.engine.core.effects import LoopEnded, StatusChanged, StepStarted
 from rondel.engine.core.frame import Frame
@@ -64,7 +64,7 @@ def fail_session(state: SessionState, reason: str, message: str) -> None:
 
 def break_off(state: SessionState, step: Step | None, reason: str, message: str) -> None:
     """End the session because something in it failed; `take_up_again` goes on from there."""
-    failure = Failure(
+    failure = StepFailure(
         step,
         list(state.frames.values()),
         list(state.steps.values()),

@@ -18,7 +18,7 @@ from rondel.engine.core.frame import NOWHERE, Frame
 from rondel.engine.core.progress import Progress
 from rondel.engine.core.state import ENDED, SessionState
 from rondel.engine.core.step import Step
-from rondel.engine.core.transcript import EVERYTHING, AgingTranscript, Delivery, Transcript, View
+from rondel.engine.core.transcript import EVERYTHING, AgingTranscript, Delivery, Prefix, Transcript
 from rondel.engine.message import Message
 from rondel.engine.protocols import Question, Usage, Verdict
 from rondel.graph.plan import InnerLoop, Plan, PlanEdge, Scope
@@ -412,7 +412,7 @@ class _Restoration:
         step = Step(number, node, frame, data.item, data.level, data.round, data.visit, transcript)
         step.inputs = data.inputs
         if transcript.window == EVERYTHING:
-            step.inputs = View(transcript.retained, data.seen)
+            step.inputs = Prefix(transcript.retained, data.seen)
         step.fresh = data.fresh
         step.answer = data.answer
         step.routing = data.routing

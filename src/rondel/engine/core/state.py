@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from rondel.engine import ticks
-from rondel.engine.core.checkpoint import Failure
+from rondel.engine.core.checkpoint import StepFailure
 from rondel.engine.core.contract import LoopEnd
 from rondel.engine.core.effects import Command, Effect
 from rondel.engine.core.frame import Frame
@@ -56,7 +56,7 @@ class SessionState:
         """The heads of loops after whose rounds the session pauses, besides those that say so."""
         self.free = False
         """Whether somebody said that it pauses after no further round."""
-        self.failure: Failure | None = None
+        self.failure: StepFailure | None = None
         """What the failure of a step has ended, for a session that may go on from there."""
         self.lock: ticks.Locked | None = None
         self.signals: dict[str, Any] = {}

@@ -32,7 +32,7 @@ def logical_time(delivery: Delivery) -> tuple[int, ...]:
     return (*prefix, of_round, level, 0, place, number)
 
 
-class View(Sequence[Message]):
+class Prefix(Sequence[Message]):
     """The first `length` messages of a list that only ever grows."""
 
     __slots__ = ("_length", "_messages")
@@ -146,7 +146,7 @@ class Transcript:
         if self.window == EVERYTHING:
             self.retained = old
             old.extend(new)
-            return View(old, len(old)), new
+            return Prefix(old, len(old)), new
         return (old + new if old else new), new
 
     def retain(self, seen: Sequence[Message], output: Sequence[Message], _number: int, /) -> None:

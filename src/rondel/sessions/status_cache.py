@@ -9,7 +9,7 @@ from cachetools import LRUCache
 from rondel.engine.core.state import SessionState
 from rondel.sessions.records import QuestionRecord, Result, questions_of, result_of
 
-GLANCES = 64
+KEPT = 64
 """How many sessions are kept as they were last seen; others are read again."""
 
 
@@ -34,11 +34,11 @@ def is_final(state: SessionState) -> bool:
     return state.ended and state.failure is None
 
 
-class Glances:
+class StatusCache:
     """How the sessions looked that somebody asked about last: a session keeps none of it."""
 
     def __init__(self) -> None:
-        self._seen: LRUCache[str, Rest] = LRUCache(GLANCES)
+        self._seen: LRUCache[str, Rest] = LRUCache(KEPT)
 
     def recall(self, id: str, length: int) -> Rest | None:
         """The session after so many ticks, if it was seen then."""

@@ -1,8 +1,8 @@
-"""What node types, conditions and edge processes promise, for whoever reasons before a run.
+"""What node types, conditions and edge processes guarantee, for whoever reasons before a run.
 
-A config model may have the methods of these protocols: a node type's `promise`, an edge process's
-`edge_promise`, a condition's `implies`, `words` and `holds_for`. Without them nothing is taken for
-granted.
+A config model may have the methods of these protocols: a node type's `guarantee`, an edge
+process's `edge_guarantee`, a condition's `implies`, `words` and `holds_for`. Without them nothing
+is taken for granted.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Calls(msgspec.Struct, frozen=True):
 UNKNOWN_CALLS = Calls(None, None, None, why="its own code may ask models")
 
 
-class Guard(msgspec.Struct, frozen=True):
+class LoopGuard(msgspec.Struct, frozen=True):
     """What a node does to the loop it is in once a limit is reached.
 
     `rounds` is the last round that the loop can have if the node runs in every round that leads
@@ -74,8 +74,8 @@ class Guard(msgspec.Struct, frozen=True):
     """A key of its input's data that it would go by instead of the loop's rounds."""
 
 
-class Promise(msgspec.Struct, frozen=True):
-    """What every execution of a node keeps to; as it stands, it promises nothing."""
+class Guarantee(msgspec.Struct, frozen=True):
+    """What every execution of a node keeps to; as it stands, it guarantees nothing."""
 
     routes: bool = True
     """Whether it may choose among its edges."""
@@ -98,15 +98,15 @@ class Promise(msgspec.Struct, frozen=True):
     reads: str = ""
     """A key of its input's data without which its goal is never reached."""
     calls: Calls = UNKNOWN_CALLS
-    guard: Guard | None = None
+    guard: LoopGuard | None = None
 
 
 NO_KEYS: frozenset[str] = frozenset()
-QUIET = Promise(routes=False, emits=True, keys=NO_KEYS, free_text=False, calls=Calls())
-"""What a node promises that hands its input on and does nothing else."""
+QUIET = Guarantee(routes=False, emits=True, keys=NO_KEYS, free_text=False, calls=Calls())
+"""What a node guarantees that hands its input on and does nothing else."""
 
 
-class EdgePromise(msgspec.Struct, frozen=True):
+class EdgeGuarantee(msgspec.Struct, frozen=True):
     """What an edge's process keeps to."""
 
     drops: bool = True
@@ -116,17 +116,17 @@ class EdgePromise(msgspec.Struct, frozen=True):
 
 
 @runtime_checkable
-class Promising(Protocol):
+class TellsGuarantee(Protocol):
     """A config, or a processor, that tells what its node keeps to."""
 
-    def promise(self) -> Promise: ...
+    def guarantee(self) -> Guarantee: ...
 
 
 @runtime_checkable
-class EdgePromising(Protocol):
+class TellsEdgeGuarantee(Protocol):
     """A process's config that tells what it does to messages."""
 
-    def edge_promise(self) -> EdgePromise: ...
+    def edge_guarantee(self) -> EdgeGuarantee: ...
 
 
 @runtime_checkable

@@ -1,4 +1,4 @@
-"""What the nodes, conditions and edge processes of a plan promise."""
+"""What the nodes, conditions and edge processes of a plan guarantee."""
 
 from __future__ import annotations
 
@@ -7,68 +7,68 @@ from typing import Any
 from msgspec.structs import replace
 
 from rondel.engine.protocols import Router
-from rondel.graph.plan import CONTRACT_LABELS, Plan, PlanEdge
-from rondel.graph.promises import (
+from rondel.graph.guarantees import (
     Calls,
-    EdgePromise,
-    EdgePromising,
+    EdgeGuarantee,
+    Guarantee,
     Implying,
-    Promise,
-    Promising,
     Refusing,
+    TellsEdgeGuarantee,
+    TellsGuarantee,
     keeps_to,
 )
+from rondel.graph.plan import CONTRACT_LABELS, Plan, PlanEdge
 from rondel.graph.spec import ALWAYS, Call, NodeSpec
 
 NEVER = "false"
 """The type of the condition that nothing passes."""
 
-UNPROCESSED = EdgePromise(drops=False, adds=False)
+UNPROCESSED = EdgeGuarantee(drops=False, adds=False)
 
-INNER = Promise(routes=False, calls=Calls())
+INNER = Guarantee(routes=False, calls=Calls())
 """A node with a graph inside it: what that graph does is counted there."""
 
 
-def promise_of(spec: NodeSpec) -> Promise:
+def guarantee_of(spec: NodeSpec) -> Guarantee:
     """What a node keeps to."""
     if spec.inner is not None:
         return replace(INNER, emits=spec.inner.dialect.sinks_yield)
     told: Any = spec.config if spec.processor is None else spec.processor
-    if keeps_to(told, Promising):
-        promise: Promise = told.promise()
-        return promise
-    return Promise() if spec.processor is None else Promise(routes=isinstance(told, Router))
+    if keeps_to(told, TellsGuarantee):
+        guarantee: Guarantee = told.guarantee()
+        return guarantee
+    return Guarantee() if spec.processor is None else Guarantee(routes=isinstance(told, Router))
 
 
-def promises_of(plan: Plan) -> list[Promise]:
+def guarantees_of(plan: Plan) -> list[Guarantee]:
     """What each node keeps to."""
     fanned = {edge.target for edge in plan.edges if edge.spec.dynamic is not None}
-    promises = [promise_of(node.spec) for node in plan.nodes]
+    guarantees = [guarantee_of(node.spec) for node in plan.nodes]
     for node in fanned:
-        promises[node] = _fanned_out(promises[node])
-    return promises
+        guarantees[node] = _fanned_out(guarantees[node])
+    return guarantees
 
 
-def _fanned_out(promise: Promise) -> Promise:
+def _fanned_out(guarantee: Guarantee) -> Guarantee:
     """What a node keeps to that runs for each part of a message: there may be none, or many."""
-    calls = promise.calls if promise.calls.most == 0 else replace(promise.calls, most=None)
-    return replace(promise, emits=False, guard=None, calls=calls)
+    calls = guarantee.calls if guarantee.calls.most == 0 else replace(guarantee.calls, most=None)
+    return replace(guarantee, emits=False, guard=None, calls=calls)
 
 
-def process_promise(edge: PlanEdge) -> EdgePromise:
+def process_guarantee(edge: PlanEdge) -> EdgeGuarantee:
     """What the edge's process keeps to; without one nothing is dropped or added."""
     process = edge.spec.process
     if process is None or not edge.carry:
         return UNPROCESSED
-    if process.ready is None and keeps_to(process.config, EdgePromising):
-        promise: EdgePromise = process.config.edge_promise()
-        return promise
-    return EdgePromise()
+    if process.ready is None and keeps_to(process.config, TellsEdgeGuarantee):
+        guarantee: EdgeGuarantee = process.config.edge_guarantee()
+        return guarantee
+    return EdgeGuarantee()
 
 
 def is_sure(edge: PlanEdge) -> bool:
     """Whether the edge fires for every message that its source sends along it."""
-    return edge.trigger and is_true(edge.spec.condition) and not process_promise(edge).drops
+    return edge.trigger and is_true(edge.spec.condition) and not process_guarantee(edge).drops
 
 
 def is_true(condition: Call) -> bool:
@@ -106,6 +106,6 @@ def implies(one: Call, other: Call) -> bool:
 
 def fires_along(edge: PlanEdge, other: PlanEdge) -> bool:
     """Whether the other edge of the same source, if it does not choose, fires with this one."""
-    if not other.trigger or process_promise(other).drops:
+    if not other.trigger or process_guarantee(other).drops:
         return False
     return implies(edge.spec.condition, other.spec.condition)

@@ -1,4 +1,4 @@
-"""What a node promises in which agents answer: how many calls it makes, and what may come back."""
+"""What a node with agents guarantees: how many calls it makes, and what may come back."""
 
 from __future__ import annotations
 
@@ -7,62 +7,66 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from rondel.graph.promises import Calls, Promise, Promising
+from rondel.graph.guarantees import Calls, Guarantee, TellsGuarantee
 from rondel.models.model import ProviderConfig
 
 NOT_TOLD = "its provider does not tell how much an answer takes"
-ANY_ANSWER = Promise(
+ANY_ANSWER = Guarantee(
     routes=False, emits=True, passes=False, calls=Calls(1, None, None, why=NOT_TOLD)
 )
-"""What a model promises of which nothing is known."""
+"""What a model guarantees of which nothing is known."""
 
 
-def promise_of_agent(
+def guarantee_of_agent(
     options: ProviderConfig, schema: Mapping[str, Any] | None, tool_calls: int
-) -> Promise:
+) -> Guarantee:
     """What an agent on such a model keeps to.
 
     Every answer that calls tools is followed by another one; one that does not fit the schema is
     asked for once more, and one that fits may bring data. Each may take all attempts that the
     provider makes.
     """
-    promise = options.promise() if isinstance(options, Promising) else ANY_ANSWER
+    guarantee = options.guarantee() if isinstance(options, TellsGuarantee) else ANY_ANSWER
     more = tool_calls + (schema is not None)
-    if promise.calls.most is not None and more:
-        calls = replace(promise.calls, most=promise.calls.most * (1 + more))
-        promise = replace(promise, calls=calls)
-    return promise if schema is None else replace(promise, keys=_keys(promise, schema), says=None)
+    if guarantee.calls.most is not None and more:
+        calls = replace(guarantee.calls, most=guarantee.calls.most * (1 + more))
+        guarantee = replace(guarantee, calls=calls)
+    return (
+        guarantee
+        if schema is None
+        else replace(guarantee, keys=_keys(guarantee, schema), says=None)
+    )
 
 
-def any_of(promises: Sequence[Promise]) -> Promise:
+def any_of(guarantees: Sequence[Guarantee]) -> Guarantee:
     """What an agent keeps to whose answer may come from any of several models, asked in turn."""
-    first, *others = promises
+    first, *others = guarantees
     if not others:
         return first
     keys: frozenset[str] | None = frozenset()
-    for promise in promises:
-        keys = None if keys is None or promise.keys is None else keys | promise.keys
-    free = any(promise.free_text for promise in promises)
-    calls = calls_of((promise, 1) for promise in promises)
+    for guarantee in guarantees:
+        keys = None if keys is None or guarantee.keys is None else keys | guarantee.keys
+    free = any(guarantee.free_text for guarantee in guarantees)
+    calls = calls_of((guarantee, 1) for guarantee in guarantees)
     return replace(first, keys=keys, says=None, free_text=free, calls=calls)
 
 
-def _keys(promise: Promise, schema: Mapping[str, Any]) -> frozenset[str] | None:
+def _keys(guarantee: Guarantee, schema: Mapping[str, Any]) -> frozenset[str] | None:
     """The keys of what fits the schema; any, unless the schema names them all."""
-    if promise.keys is None or schema.get("additionalProperties") is not False:
+    if guarantee.keys is None or schema.get("additionalProperties") is not False:
         return None
-    return promise.keys | frozenset(schema.get("properties") or ())
+    return guarantee.keys | frozenset(schema.get("properties") or ())
 
 
-def calls_of(panel: Iterable[tuple[Promise, int]]) -> Calls:
+def calls_of(panel: Iterable[tuple[Guarantee, int]]) -> Calls:
     """What a node asks that calls each of its agents so often at most."""
     most: int | None = 0
     tokens: int | None = 0
     usd: float | None = 0.0
     unpriced: dict[str, None] = {}
     why = ""
-    for promise, times in panel:
-        calls = promise.calls
+    for guarantee, times in panel:
+        calls = guarantee.calls
         most = None if most is None or calls.most is None else most + calls.most * times
         tokens = None if tokens is None or calls.tokens is None else max(tokens, calls.tokens)
         usd = None if usd is None or calls.usd is None else max(usd, calls.usd)

@@ -31,7 +31,7 @@ class _Copy(NamedTuple):
         return all(os.environ.get(name) == value for name, value in taken.items())
 
 
-class Shelf:
+class GraphCache:
     """Hands out the graph of a session; sessions of the same graph share it."""
 
     def __init__(self, registry: Registry | None) -> None:
