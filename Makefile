@@ -2,13 +2,16 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
 COMPILED := src/rondel__mypyc.digest
 PAGES := src/rondel/server/pages/index.html
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: run serve web test check bench bench-peers install clean
+.PHONY: run serve web test check bench bench-peers build install clean
 
-run: $(COMPILED)
+# What a first run needs and no more; where the tools of developers are, also the compiled engine.
+run: $(if $(wildcard $(READY)),$(COMPILED),$(INSTALLED))
 	@$(BIN)/rondel run examples/01_review_loop/graph.yaml -i "Why loops deserve names"
 	@printf '\nTry next:\n'
 	@printf '  %s\n' \
@@ -40,9 +43,15 @@ bench: $(COMPILED)
 bench-peers: $(COMPILED)
 	$(BIN)/python -m benchmarks.peers
 
+# The wheel, compiled where there is a compiler, and what is in it looked at.
+build: $(READY) $(PAGES)
+	@rm -rf dist
+	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
+	@$(BIN)/python check_wheel.py dist/*.whl
+
 install: $(COMPILED)
 
-$(READY): pyproject.toml
+$(INSTALLED): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Rondel needs Python 3.11 or newer; point PYTHON at one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
@@ -50,8 +59,14 @@ $(READY): pyproject.toml
 	  { echo "Python's venv module is missing; install it (Debian: apt-get install python3-venv)"; exit 1; }
 	@echo "Setting up $(VENV) (once, about half a minute) ..."
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	@$(PIP) hatchling editables
+	@$(PIP) --no-build-isolation --editable .
+	@touch $@
+
+$(READY): $(INSTALLED)
+	@echo "Adding the tools of developers to $(VENV) (once, about half a minute) ..."
+	@$(PIP) --upgrade 'pip>=25.1'
+	@$(PIP) --group dev
 	@touch $@
 
 # The engine is compiled where there is a C compiler; RONDEL_COMPILE=0 leaves it plain Python.
@@ -68,4 +83,4 @@ endif
 
 clean:
 	find src -name '*.so' -delete
-	rm -rf $(COMPILED) $(VENV) web/node_modules src/rondel/server/pages benchmarks/.peers .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(COMPILED) $(VENV) dist web/node_modules src/rondel/server/pages benchmarks/.peers .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
