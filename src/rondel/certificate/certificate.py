@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rondel.certificate.bounds import CONTRACT, DEFAULT, Bound, bound_of
@@ -12,8 +12,7 @@ from rondel.certificate.forest import Body, Forest, cap_of, contract_of, forest_
 from rondel.certificate.guaranteed import guarantees_of
 from rondel.certificate.proof import Prover
 from rondel.certificate.reckoning import Reckoning, reckoning_of
-from rondel.certificate.unbounded import unbounded
-from rondel.graph.guarantees import Guarantee
+from rondel.graph.guarantees import Calls, Guarantee
 from rondel.graph.plan import Plan
 
 Parents = Counter[str | None]
@@ -158,3 +157,38 @@ class _Totals:
     def _capped(self, rounds: int) -> int:
         """Every round but the last one of the run has a step."""
         return min(rounds, self._plan.max_steps + 1)
+
+
+CALLS, TOKENS, MONEY = "model calls", "tokens", "cost"
+
+
+def unbounded(
+    plan: Plan, cost: Cost, executions: Sequence[int], guarantees: Sequence[Guarantee]
+) -> tuple[str, ...]:
+    """A sentence for each reason; none where all is bounded."""
+    figures = ((CALLS, cost.calls), (TOKENS, cost.tokens), (MONEY, cost.usd))
+    missing = [name for name, figure in figures if figure is None]
+    found: dict[tuple[tuple[str, ...], str], list[str]] = {}
+    for node, times, guarantee in zip(plan.nodes, executions, guarantees, strict=True):
+        for touched, reason in _reasons(guarantee.calls) if times else ():
+            names = tuple(name for name in missing if name in touched)
+            if names:
+                found.setdefault((names, reason), []).append(node.id)
+    return tuple(_told(names, nodes, reason) for (names, reason), nodes in found.items())
+
+
+def _reasons(calls: Calls) -> Iterator[tuple[Sequence[str], str]]:
+    """Which figures a node leaves open, and why."""
+    if calls.most == 0:
+        return
+    if calls.most is None:
+        yield (CALLS, TOKENS, MONEY), calls.why or "it asks for each part of a message"
+    elif calls.tokens is None:
+        yield (TOKENS, MONEY), calls.why or "nobody knows how much a call takes"
+    for model in calls.unpriced:
+        yield (MONEY,), f"nobody lists a price for {model!r}; set it under 'prices:'"
+
+
+def _told(names: Sequence[str], nodes: Sequence[str], reason: str) -> str:
+    verb = "is" if names == (MONEY,) else "are"
+    return f"{' and '.join(names)} {verb} unbounded: {', '.join(nodes)}: {reason}"

@@ -15,9 +15,9 @@ from rondel.certificate.ways import ways_of
 from rondel.engine.message import Message
 from rondel.graph.guarantees import Guarantee, Textual, keeps_to
 from rondel.graph.plan import PlanEdge
+from rondel.graph.recall import NOTHING, Recalling
 from rondel.graph.spec import LoopSpec
-from rondel.graph.spoken import spoken_value
-from rondel.graph.values import STRUCTURED, value_of
+from rondel.graph.values import STRUCTURED, spoken_value, value_of
 
 MOST_PROBES = 200
 MOST_SPEAKERS = 200
@@ -210,3 +210,20 @@ def _is_needed(scene: Scene, node: int) -> bool:
                 seen.add(edge.target)
                 work.append(edge.target)
     return True
+
+
+def forgets(scene: Scene) -> Iterator[Lint]:
+    """A head that is shown neither the task nor what it said in the round before."""
+    for _, scope, head in scene.loops:
+        node = scene.plan.nodes[head]
+        if not scope.dialect.recalls or not keeps_to(node.spec.config, Recalling):
+            continue
+        keeps = node.window != 0 or any(edge.keep for edge in scene.into(head))
+        if node.recall != NOTHING or keeps:
+            continue
+        message = (
+            f"from round 2 on {scene.name(head)} sees neither the task nor what it said before: "
+            "its recall is off, and its context_window is 0"
+        )
+        hint = "drop recall from its config, or set a context_window"
+        yield Lint("forgets", scene.places.node(head, message, hint))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rondel.certificate import exit_lints, guard_lints, recall_lints
+from rondel.certificate import exit_lints, guard_lints
 from rondel.certificate.certificate import Certificate, certify
 from rondel.certificate.forest import forest_of
 from rondel.certificate.places import Places
@@ -19,7 +19,7 @@ LINTS = (
     guard_lints.guard_in_the_way,
     guard_lints.left_to_nobody,
     guard_lints.unfed_score,
-    recall_lints.forgets,
+    guard_lints.forgets,
     exit_lints.two_entries,
     guard_lints.out_of_reach,
     exit_lints.unproven_guard,

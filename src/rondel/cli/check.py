@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
 import typer
 
-from rondel.certificate import certify
+from rondel.certificate import Certificate, certify
 from rondel.cli.arguments import parse_change
 from rondel.cli.certificates import print_certificate
 from rondel.cli.documents import open_graph
 from rondel.cli.failures import WRONG, complain
 from rondel.cli.options import Changes, Compat
 from rondel.cli.screen import visible
-from rondel.errors import GraphError, Problem
+from rondel.errors import CallError, GraphError, Problem
+from rondel.graph.plan import Plan
 from rondel.sessions.findings import Findings, findings_of, lints_in, unbounded_loops
 from rondel.sessions.permissions import Start, starts_of
+
+DRAWINGS = (".svg", ".mmd")
+MOST_NODES = 2000
+"""The largest graph that is drawn."""
 
 
 def check(
@@ -42,9 +48,7 @@ def check(
     Exit codes: 0 it is right, 2 it is not.
     """
     if graph is not None:
-        from rondel.cli.drawings import check_suffix
-
-        check_suffix(graph)
+        _check_suffix(graph)
     try:
         changed = [parse_change(change) for change in changes or []]
         opened = open_graph(file, changed, compat=compat, demand_secrets=False)
@@ -55,9 +59,7 @@ def check(
     errors = unbounded_loops(file, certificate) if strict else []
     warnings = [*opened.warnings, *lints_in(file, opened.graph, certificate)]
     if graph is not None:
-        from rondel.cli.drawings import draw
-
-        draw(plan, certificate, graph)
+        _draw(plan, certificate, graph)
     if as_json:
         _print_json(findings_of(errors, warnings, certificate, starts_of(plan)))
     else:
@@ -92,3 +94,20 @@ def _complain(errors: Sequence[Problem], warnings: Sequence[Problem]) -> None:
 
 def _print_json(findings: Findings) -> None:
     print(msgspec.json.format(msgspec.json.encode(findings), indent=2).decode())
+
+
+def _check_suffix(file: str) -> None:
+    if Path(file).suffix.lower() not in DRAWINGS:
+        raise CallError(f"--graph {file}: a drawing is a .svg or a .mmd (Mermaid) file")
+
+
+def _draw(plan: Plan, certificate: Certificate, file: str) -> None:
+    if len(plan.nodes) > MOST_NODES:
+        raise CallError(f"--graph: nobody could read a drawing of {len(plan.nodes):,} nodes")
+    from rondel.certificate.drawing import mermaid, picture_of, svg
+
+    drawn = svg if Path(file).suffix.lower() == ".svg" else mermaid
+    try:
+        Path(file).write_text(drawn(picture_of(plan, certificate)), "utf-8")
+    except OSError as error:
+        raise CallError(f"--graph {file}: cannot be written: {error.strerror}") from error

@@ -17,8 +17,8 @@ from rondel.errors import CallError, GraphError, Problem
 from rondel.graph.names import Names
 from rondel.graph.paths import Path, path_text
 from rondel.graph.positions import Positions, parse
+from rondel.sessions.agents import check_provider, replace_in_document, replace_in_files
 from rondel.sessions.graph import Graph
-from rondel.sessions.providers import check_provider, replace_in_document, replace_in_files
 
 Change = tuple[Path, Any]
 KINDS = {dict: "a mapping", list: "a list", str: "a text", bool: "true or false"}

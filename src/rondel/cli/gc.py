@@ -14,7 +14,7 @@ from rondel.cli.database import open_existing, rows
 from rondel.cli.options import Db, Debug
 from rondel.cli.tables import DAY, moment, print_table
 from rondel.errors import CallError, WrongState
-from rondel.graph.durations import seconds
+from rondel.graph.quantities import seconds
 from rondel.journal.store import ENDED, SessionRow
 
 LONG = re.compile(r"(\d+(?:\.\d+)?)([dw])")

@@ -13,8 +13,7 @@ from rondel.cli.verify import existing
 from rondel.journal.backup import demand_new
 from rondel.journal.sqlite import SqliteStore
 from rondel.sessions.engine import Engine
-from rondel.sessions.health import whole_verdicts
-from rondel.sessions.salvage import Salvage
+from rondel.sessions.salvage import Salvage, whole_verdicts
 
 
 def repair(

@@ -14,7 +14,7 @@ from rondel.errors import CallError, JournalCorrupt
 from rondel.journal.sqlite import SqliteStore
 from rondel.journal.verify import SessionFindings
 from rondel.sessions.engine import Engine
-from rondel.sessions.health import whole_verdicts
+from rondel.sessions.salvage import whole_verdicts
 from rondel.sessions.stores import default_database, default_path, is_address
 
 

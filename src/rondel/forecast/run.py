@@ -13,7 +13,7 @@ from rondel.engine.core.fold import replay
 from rondel.engine.core.state import SessionState
 from rondel.forecast.models import RUN
 from rondel.graph.plan import Plan
-from rondel.graph.reasons import (
+from rondel.graph.spec import (
     BUDGET_EXHAUSTED,
     CONDITION_MET,
     MAX_ROUNDS,

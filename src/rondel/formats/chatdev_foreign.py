@@ -9,7 +9,7 @@ from typing import Any
 from rondel.formats.chatdev import CONFIGS, RUN_MESSAGE
 from rondel.formats.chatdev_agents import RETRY_KEYS
 from rondel.formats.chatdev_edges import EDGE, KEYWORD
-from rondel.graph.durations import seconds
+from rondel.graph.quantities import seconds
 
 GRAPH = ("id", "description", "start", "end")
 NODE = ("id", "type", "description", "context_window")

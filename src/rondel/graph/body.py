@@ -9,8 +9,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from rondel.graph import schema, topology
-from rondel.graph.names import Names
+from rondel.graph import components, schema
+from rondel.graph.names import Names, Vocabulary
 from rondel.graph.paths import Path, path_text, value_at
 from rondel.graph.sentences import validate
 from rondel.graph.source import Report, Source
@@ -32,7 +32,6 @@ from rondel.graph.spec import (
     Retry,
     ScoreSpec,
 )
-from rondel.graph.vocabulary import Vocabulary
 
 FUNCTION = "function"
 CONTRACT, UNTIL = "contract", "until"
@@ -276,9 +275,9 @@ class Body:
         edges = [(a, b) for a, b in pairs if isinstance(a, str) and isinstance(b, str)]
         edges = [(a, b) for a, b in edges if a in self.ids and b in self.ids]
         if key == "start":
-            found, why = topology.entrances(list(self.ids), edges), "an edge enters every node"
+            found, why = components.entrances(list(self.ids), edges), "an edge enters every node"
         else:
-            found, why = topology.sinks(list(self.ids), edges), "an edge leaves every node"
+            found, why = components.sinks(list(self.ids), edges), "an edge leaves every node"
         if not found and self.ids and len(self.ids) == len(self.data["nodes"]):
             hint = f"name its {key} node, as in: {key}: [{next(iter(self.ids))}]"
             self._problem((), f"the graph has no {key}: {why}", hint)
@@ -406,7 +405,7 @@ class Body:
 
     def _warn_unreachable(self, edges: tuple[EdgeSpec, ...], start: list[str]) -> None:
         triggers = [(edge.source, edge.target) for edge in edges if edge.trigger]
-        for name in topology.unreachable(list(self.ids), triggers, start):
+        for name in components.unreachable(list(self.ids), triggers, start):
             message = f"nothing can reach the node {name!r} from the start"
             hint = "lead an edge to it, name it in 'start', or remove it"
             self._warn(("nodes", self.ids[name]), message, hint)

@@ -26,8 +26,7 @@ from rondel.graph.plan import (
     ScopedEdge,
 )
 from rondel.graph.recall import recall_of
-from rondel.graph.score import PlanScore
-from rondel.graph.spec import Dialect, EdgeSpec, GraphSpec, LoopSpec, NodeSpec, ScoreSpec
+from rondel.graph.spec import Dialect, EdgeSpec, GraphSpec, LoopSpec, NodeSpec, PlanScore, ScoreSpec
 
 DEFAULT_SCORE = PlanScore(ScoreSpec().path)
 EAGER_FACTOR = 8

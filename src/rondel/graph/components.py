@@ -1,8 +1,8 @@
-"""Strongly connected components and incremental topological order, without recursion."""
+"""What a graph is made of: strongly connected parts, an order, entrances, sinks; no recursion."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 
 def strong_components(size: int, successors: Sequence[Sequence[int]]) -> list[list[int]]:
@@ -122,3 +122,33 @@ class TopologicalOrder:
         places = sorted(self._place[vertex] for vertex in moved)
         for vertex, place in zip(moved, places, strict=True):
             self._place[vertex] = place
+
+
+Pair = tuple[str, str]
+
+
+def entrances(ids: Sequence[str], edges: Iterable[Pair]) -> list[str]:
+    """The nodes that no edge enters, in file order."""
+    entered = {target for _, target in edges}
+    return [node for node in ids if node not in entered]
+
+
+def sinks(ids: Sequence[str], edges: Iterable[Pair]) -> list[str]:
+    """The nodes that no edge leaves, in file order."""
+    left = {source for source, _ in edges}
+    return [node for node in ids if node not in left]
+
+
+def unreachable(ids: Sequence[str], triggers: Iterable[Pair], start: Iterable[str]) -> list[str]:
+    """The nodes that no way over trigger edges leads to, in file order."""
+    after: dict[str, list[str]] = {}
+    for source, target in triggers:
+        after.setdefault(source, []).append(target)
+    reached = set(start)
+    todo = list(reached)
+    while todo:
+        for target in after.get(todo.pop(), ()):
+            if target not in reached:
+                reached.add(target)
+                todo.append(target)
+    return [node for node in ids if node not in reached]

@@ -8,9 +8,9 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.errors import PydanticInvalidForJsonSchema
 
+from rondel.graph.names import Vocabulary
 from rondel.graph.schema import Document
 from rondel.graph.variables import NAME_PATTERN
-from rondel.graph.vocabulary import Vocabulary
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 GRAPH_MARK = "x-rondel-graph"

@@ -13,6 +13,7 @@ from rondel.errors import GraphError, Problem
 from rondel.graph import schema
 from rondel.graph.body import Body, Words
 from rondel.graph.collector import collector_held
+from rondel.graph.names import Vocabulary
 from rondel.graph.paths import Path, value_at
 from rondel.graph.positions import MAX_BYTES, Parsed, Positions, parse
 from rondel.graph.secrets import may_be_unset
@@ -20,7 +21,6 @@ from rondel.graph.sentences import validate
 from rondel.graph.source import Report, Source
 from rondel.graph.spec import GraphSpec
 from rondel.graph.variables import fill
-from rondel.graph.vocabulary import Vocabulary
 
 MAX_NESTING = 20
 

@@ -1,10 +1,13 @@
-"""Names that exist, and the one that was probably meant."""
+"""Names that exist, the one that was probably meant, and what the loader asks for them."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
 from itertools import islice
+from typing import Protocol
+
+from pydantic import BaseModel
 
 SHOWN = 12
 COMPARISONS = 200_000
@@ -43,3 +46,15 @@ class Names:
         folded = {name.casefold(): name for name in self._names}
         near = difflib.get_close_matches(wrong.casefold(), folded, 1, 0.6)
         return folded[near[0]] if near else None
+
+
+class Vocabulary(Protocol):
+    """Names of node types, conditions and processes, and the model of each one's config."""
+
+    def names(self, kind: str) -> Iterable[str]:
+        """All names of a kind: `node`, `condition`, `process` or `function`."""
+        ...
+
+    def config_model(self, kind: str, name: str) -> type[BaseModel] | None:
+        """The model of the config of that `node`, `condition` or `process`, or None if unknown."""
+        ...

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from rondel.graph.recall import NOTHING, Recall
-from rondel.graph.score import PlanScore
 from rondel.graph.spec import (
     DEFAULT_MAX_ROUNDS,
     Dialect,
@@ -19,6 +18,7 @@ from rondel.graph.spec import (
     GraphSpec,
     LoopSpec,
     NodeSpec,
+    PlanScore,
 )
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ import yaml
 
 from rondel.errors import GraphError, Problem
 from rondel.graph.paths import Path, has, path_text
-from rondel.graph.scalars import Scalar, read_scalar
 
 MAX_BYTES = 16 * 1024 * 1024
 MAX_DEPTH = 100
@@ -404,3 +403,38 @@ def _token_hint(lines: list[str]) -> str:
 
 def _short(tag: str) -> str:
     return f"!!{tag.removeprefix(TAG)}" if tag.startswith(TAG) else tag
+
+
+Scalar = str | int | float | bool | None
+
+WORDS: dict[str, Scalar] = {
+    "": None,
+    "~": None,
+    **dict.fromkeys(("null", "Null", "NULL"), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), float("inf")),
+    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), float("-inf")),
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan")),
+}
+NUMBER_STARTS = frozenset("0123456789+-.")
+MAX_DIGITS = 4000  # Python refuses to read integers of more than 4300: longer ones stay text
+INTEGER = re.compile(r"[-+]?[0-9]+", re.ASCII)
+OCTAL = re.compile(r"0o[0-7]+")
+HEX = re.compile(r"0x[0-9a-fA-F]+")
+FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", re.ASCII)
+
+
+def read_scalar(text: str) -> Scalar:
+    """The value of an unquoted scalar."""
+    if text in WORDS:
+        return WORDS[text]
+    if text[0] not in NUMBER_STARTS or len(text) > MAX_DIGITS:
+        return text
+    if INTEGER.fullmatch(text):
+        return int(text)
+    if OCTAL.fullmatch(text):
+        return int(text[2:], 8)
+    if HEX.fullmatch(text):
+        return int(text[2:], 16)
+    return float(text) if FLOAT.fullmatch(text) else text

@@ -18,7 +18,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from rondel.graph import spec
-from rondel.graph.durations import Duration, Wait
+from rondel.graph.quantities import Duration, Wait
 from rondel.graph.variables import NAME, NAME_PATTERN
 
 CONDITION_HINT = "for text that occurs in the message: {type: keyword, config: {any: [TEXT]}}"

@@ -12,7 +12,7 @@ from pydantic_core import ErrorDetails
 
 from rondel.graph.names import Names
 from rondel.graph.paths import Path, has, path_text, value_at
-from rondel.graph.scalars import read_scalar
+from rondel.graph.positions import read_scalar
 from rondel.graph.variables import EnvironmentText
 
 Model = TypeVar("Model", bound=BaseModel)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -243,3 +243,23 @@ class GraphSpec(msgspec.Struct, frozen=True):
     memory: MemorySpec = MemorySpec()
     dialect: Dialect = OWN
     file: str = ""
+
+
+class PlanScore(NamedTuple):
+    """Where a loop's score is: a path in the data of one node's messages, or of anyone's."""
+
+    path: tuple[str, ...]
+    node: int | None = None
+
+
+EXIT_EDGE = "exit_edge"
+TARGET_REACHED = "score_threshold_reached"
+CONDITION_MET = "condition_met"
+MAX_ROUNDS = "max_rounds_reached"
+STAGNATED = "stagnated"
+REGRESSED = "regressed"
+BUDGET_EXHAUSTED = "budget_exhausted"
+NO_RETRIGGER = "no_retrigger"
+BREAKER_TRIPPED = "breaker_tripped"
+CANCELLED = "cancelled"
+FAILED = "failed"

@@ -16,9 +16,8 @@ from pydantic import Field, field_validator
 from rondel.engine.protocols import Usage
 from rondel.engine.registry import Registry
 from rondel.errors import CallError, ModelError
-from rondel.graph.durations import Wait
 from rondel.graph.guarantees import NO_KEYS, Guarantee
-from rondel.models.backoff import Backoff
+from rondel.graph.quantities import Wait
 from rondel.models.endpoint import Endpoint, is_local, is_loopback
 from rondel.models.failure import Failure
 from rondel.models.largest_call import largest_call, most_of_call
@@ -28,7 +27,7 @@ from rondel.models.params import Params
 from rondel.models.prices import Tariff
 from rondel.models.real import PROVIDERS, RealProvider
 from rondel.models.redaction import Text
-from rondel.models.tries import Tries
+from rondel.models.tries import Backoff, Tries
 
 if TYPE_CHECKING:
     from rondel.models.exchange import Exchange

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
-from rondel.graph.durations import Duration
+from rondel.graph.quantities import Duration
 from rondel.models.real import Dialect
 
 READ_TIMEOUT = 300.0

@@ -23,8 +23,8 @@ from rondel.engine.message import Message
 from rondel.engine.protocols import Condition, Usage
 from rondel.engine.registry import Registry
 from rondel.errors import ModelError
-from rondel.graph.durations import Wait
 from rondel.graph.guarantees import Calls, Guarantee
+from rondel.graph.quantities import Wait
 from rondel.models.model import Answer, ProviderConfig, Request, ToolCall
 from rondel.models.prices import usd
 

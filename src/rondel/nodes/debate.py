@@ -23,7 +23,7 @@ from rondel.engine.protocols import Context, Emit, Verdict
 from rondel.engine.registry import Registry
 from rondel.graph.guarantees import Guarantee
 from rondel.graph.names import Names
-from rondel.graph.reasons import CONDITION_MET, MAX_ROUNDS, STAGNATED
+from rondel.graph.spec import CONDITION_MET, MAX_ROUNDS, STAGNATED
 from rondel.models.model import Answer
 from rondel.nodes import agent
 from rondel.nodes.agent import AgentConfig

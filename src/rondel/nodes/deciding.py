@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit, Exit, Outcome, Verdict
 from rondel.graph.moments import to_millisecond
-from rondel.graph.spoken import spoken_value
-from rondel.graph.values import number, value_of
+from rondel.graph.values import number, spoken_value, value_of
 from rondel.nodes.awaiting import do_now
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from rondel.engine.message import Message
 from rondel.engine.protocols import UNCHANGED, Context, Emit, Question, Suspend
 from rondel.engine.registry import Registry
-from rondel.graph.durations import Duration
 from rondel.graph.guarantees import NO_KEYS, Calls, Guarantee, LoopGuard
+from rondel.graph.quantities import Duration
 
 BETWEEN = " \t\r\n:：,，;；.。-–—"
 """What may stand between an action and the comment on it."""

@@ -27,9 +27,8 @@ from rondel.engine.message import Message, Part
 from rondel.engine.protocols import Context, Emit
 from rondel.engine.registry import Registry
 from rondel.errors import CallError, StepFailed, StepTimeout
-from rondel.graph.durations import Duration
 from rondel.graph.guarantees import Calls, Guarantee
-from rondel.graph.sizes import Size, size_text
+from rondel.graph.quantities import Duration, Size, size_text
 from rondel.graph.surrogates import wholly
 
 PYTHON = "python"

@@ -25,8 +25,8 @@ from rondel.engine.registry import Registry
 from rondel.engine.shell.exits import confined
 from rondel.engine.shell.wrapping import describe
 from rondel.errors import StepFailed
-from rondel.graph.durations import Duration
 from rondel.graph.names import Names
+from rondel.graph.quantities import Duration
 from rondel.graph.surrogates import whole
 from rondel.models.model import ToolCall, ToolResult, ToolSpec
 from rondel.tools.function import FunctionTool

@@ -12,8 +12,8 @@ from rondel.server.access import Caller
 from rondel.server.policy import demand_allowed
 from rondel.server.problems import Refusal
 from rondel.server.site import Site
+from rondel.sessions.agents import check_provider, replace_in_document, replace_in_files
 from rondel.sessions.graph import Graph
-from rondel.sessions.providers import check_provider, replace_in_document, replace_in_files
 
 Source = dict[str, Any] | str
 

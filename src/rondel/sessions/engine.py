@@ -36,10 +36,9 @@ from rondel.sessions.expectation import Expectation
 from rondel.sessions.fork import Fork, plan_fork
 from rondel.sessions.graph import Graph, as_graph
 from rondel.sessions.graph_cache import GraphCache
-from rondel.sessions.ids import new_id
+from rondel.sessions.ids import is_gone, new_id, new_owner, process_of
 from rondel.sessions.inputs import Inputs, as_inputs
 from rondel.sessions.labels import CODE, debugging, labels_of, without_code
-from rondel.sessions.owner import is_gone, new_owner, process_of
 from rondel.sessions.permissions import Permissions
 from rondel.sessions.quarantine import Quarantine, surest
 from rondel.sessions.records import Result

@@ -10,19 +10,18 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from rondel.engine.protocols import Middleware, Processor
 from rondel.engine.registry import Registry
-from rondel.errors import CallError, Problem
+from rondel.errors import CallError, GraphError, Problem
 from rondel.graph.collector import collector_held
 from rondel.graph.compile import compile_graph
 from rondel.graph.load import Loaded, Translate, from_document, load, loads
+from rondel.graph.names import Vocabulary
 from rondel.graph.plan import Plan
 from rondel.graph.schema import ENVELOPE
 from rondel.graph.secrets import Values, seal, unseal
 from rondel.graph.spec import GraphSpec
-from rondel.graph.vocabulary import Vocabulary
 from rondel.nodes.calling import function_processor
 from rondel.sessions.authored import FUNCTION, AuthoredNames, Functions
 from rondel.sessions.changes import CONTRACT, LOOPS, change_body
-from rondel.sessions.pricing import check_prices
 from rondel.sessions.reading import Reading
 from rondel.sessions.registry import default_registry
 
@@ -454,3 +453,15 @@ def as_graph(graph: Graph | str | os.PathLike[str]) -> Graph:
     if isinstance(graph, str | os.PathLike):
         return Graph.load(graph)
     raise CallError(f"a graph or the path of a graph file is needed, not {type(graph).__name__}")
+
+
+def check_prices(plan: Plan) -> None:
+    """Refuse budgets in money over models without a price."""
+    graphs = [plan.spec, *(node.spec.inner for node in plan.nodes if node.spec.inner is not None)]
+    budgets = [loop.budget for graph in graphs for loop in graph.loops.values()]
+    if all(budget.usd is None for budget in (plan.spec.limits.budget, *budgets)):
+        return
+    from rondel.certificate.pricing import unpriced
+
+    if problems := unpriced(plan):
+        raise GraphError(problems)

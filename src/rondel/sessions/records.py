@@ -19,7 +19,7 @@ from rondel.engine.protocols import Usage
 from rondel.engine.shell.context import recalled_by
 from rondel.graph.moments import to_microsecond
 from rondel.graph.plan import Plan
-from rondel.graph.reasons import FAILED
+from rondel.graph.spec import FAILED
 from rondel.sessions.event import Event, message_face
 from rondel.sessions.events import REFUSED, Narrator
 

@@ -1,16 +1,20 @@
-"""Carrying what is whole from a damaged journal into a new one."""
+"""What is wrong with stored sessions, and carrying what is whole into a new journal."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 
 from msgspec.structs import replace
 
+from rondel.engine.core.fold import apply
+from rondel.engine.core.state import SessionState
 from rondel.errors import JournalError, RondelError
 from rondel.journal.attachments import HELD
 from rondel.journal.sqlite import SqliteStore
 from rondel.journal.store import BATCH, MemoryEntry, Promotion
 from rondel.journal.verify import SessionFindings
+from rondel.sessions.engine import Engine
 
 ALL = 1_000_000
 """More than a group of sessions ever remembers."""
@@ -73,3 +77,26 @@ class Salvage:
             self._new.extend(id, self._old.read(id, start, start + BATCH))
         for letter in self._old.letters(id):
             self._new.post(id, letter.control)
+
+
+def whole_verdicts(
+    engine: Engine, verdicts: Iterable[SessionFindings]
+) -> Iterator[SessionFindings]:
+    """The verdicts, with what is wrong when a session's history is folded."""
+    for verdict in verdicts:
+        if not verdict.problems:
+            problem = _fold_problem(engine, verdict.id)
+            if problem is not None:
+                verdict.problems.append(problem)
+        yield verdict
+
+
+def _fold_problem(engine: Engine, id: str) -> str | None:
+    try:
+        state = SessionState(engine.get(id).plan)
+        for batch in engine.store.scan(id):
+            for tick in batch:
+                apply(state, tick)
+    except Exception as error:
+        return f"its history does not fold: {type(error).__name__}: {error}"
+    return None

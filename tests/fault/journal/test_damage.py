@@ -13,7 +13,7 @@ from rondel import Engine, Graph
 from rondel.errors import JournalError
 from rondel.journal.sqlite import SqliteStore
 from rondel.journal.store import Group, MemoryEntry, Promotion
-from rondel.sessions.health import whole_verdicts
+from rondel.sessions.salvage import whole_verdicts
 from tests.e2e import graphs
 
 FLIPS = 400

@@ -11,7 +11,7 @@ import pytest
 from rondel import Engine
 from rondel.journal import migrations
 from rondel.journal.sqlite import SqliteStore
-from rondel.sessions.health import whole_verdicts
+from rondel.sessions.salvage import whole_verdicts
 from tests.unit.journal.make_fixture import restore
 from tests.unit.journal.test_fixtures import FIXTURES
 

@@ -7,7 +7,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rondel.models.backoff import LONGEST, TOTAL, Backoff
+from rondel.models.tries import LONGEST, TOTAL, Backoff
 
 seconds = st.floats(0, 200)
 

@@ -9,14 +9,15 @@ import msgspec
 
 from rondel.engine.core.progress import Progress
 from rondel.engine.protocols import Question
-from rondel.graph.reasons import (
+from rondel.graph.spec import (
     BUDGET_EXHAUSTED,
     CONDITION_MET,
     REGRESSED,
     STAGNATED,
     TARGET_REACHED,
+    Budget,
+    LoopSpec,
 )
-from rondel.graph.spec import Budget, LoopSpec
 
 if TYPE_CHECKING:
     from rondel.engine.core.frame import Frame

@@ -20,7 +20,7 @@ from rondel.engine.core.state import (
 from rondel.engine.core.step import Step
 from rondel.engine.protocols import Verdict
 from rondel.graph.plan import Plan, PlanEdge
-from rondel.graph.reasons import BREAKER_TRIPPED, BUDGET_EXHAUSTED, CANCELLED, EXIT_EDGE, FAILED
+from rondel.graph.spec import BREAKER_TRIPPED, BUDGET_EXHAUSTED, CANCELLED, EXIT_EDGE, FAILED
 
 CUT_OFF: Final = (FAILED, CANCELLED, BREAKER_TRIPPED)
 """Reasons of loops that ended in the middle of a round."""

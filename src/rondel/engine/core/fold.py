@@ -65,7 +65,7 @@ from rondel.engine.core.work import (
 from rondel.engine.message import task_message
 from rondel.engine.ticks import AnyTick, Finished
 from rondel.graph.plan import InnerLoop
-from rondel.graph.reasons import BREAKER_TRIPPED, CANCELLED
+from rondel.graph.spec import BREAKER_TRIPPED, CANCELLED
 
 TAKEN_UP: Final = (ticks.Resumed, ticks.Forked)
 """Ticks before which nobody ran the session."""

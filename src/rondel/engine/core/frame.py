@@ -11,8 +11,7 @@ from rondel.engine.core.progress import NO_EMISSIONS, Progress
 from rondel.engine.message import Message, merged_data
 from rondel.engine.protocols import Verdict
 from rondel.graph.plan import HEAD, InnerLoop, Scope, ScopedEdge
-from rondel.graph.spoken import spoken_value
-from rondel.graph.values import value_of
+from rondel.graph.values import spoken_value, value_of
 
 if TYPE_CHECKING:
     from rondel.engine.core.step import Step

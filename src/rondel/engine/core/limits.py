@@ -11,7 +11,7 @@ from rondel.engine.core.loops import ask_at_limit, end_by_contract, go_on
 from rondel.engine.core.state import SessionState
 from rondel.engine.core.steps import drop_step
 from rondel.engine.core.work import DONE, Work
-from rondel.graph.reasons import BUDGET_EXHAUSTED, CANCELLED, EXIT_EDGE
+from rondel.graph.spec import BUDGET_EXHAUSTED, CANCELLED, EXIT_EDGE
 
 
 def refuse(state: SessionState, tick: ticks.Refused) -> list[Work]:

@@ -30,7 +30,7 @@ from rondel.engine.core.work import DONE, ItemReady, ItemSettled, RoundDue, Work
 from rondel.engine.message import Message
 from rondel.engine.ticks import Altered
 from rondel.graph.plan import InnerLoop
-from rondel.graph.reasons import EXIT_EDGE, MAX_ROUNDS, NO_RETRIGGER
+from rondel.graph.spec import EXIT_EDGE, MAX_ROUNDS, NO_RETRIGGER
 
 ROUND_END = "round_end"
 """Why a session is paused that somebody looks at round by round."""

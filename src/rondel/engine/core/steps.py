@@ -17,7 +17,7 @@ from rondel.engine.message import Message
 from rondel.engine.protocols import Question, Usage, Verdict
 from rondel.engine.ticks import Altered, Finished
 from rondel.graph.plan import HEAD, ScopedEdge
-from rondel.graph.reasons import EXIT_EDGE
+from rondel.graph.spec import EXIT_EDGE
 
 # They start
 

@@ -1,4 +1,4 @@
-"""Lengths of time: seconds, or `500ms`, `90s`, `10m`, `2h`."""
+"""Lengths of time (seconds, or `500ms`, `90s`, `10m`, `2h`), and sizes (bytes, or `256MB`)."""
 
 from __future__ import annotations
 
@@ -58,3 +58,37 @@ Duration = Annotated[
 
 Wait = Annotated[float, BeforeValidator(_wait), _json_schema({"type": "number", "minimum": 0})]
 """A field that takes a duration, where no time at all makes sense too."""
+
+SIZE_UNITS = {"": 1, "B": 1, "kB": 1_000, "KB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000}
+SIZE_PATTERN = r"^[0-9]+(B|kB|KB|MB|GB)?$"
+SIZE_FORMS = "write bytes, or '100kB', '256MB', '2GB'"
+
+
+def size_text(size: int) -> str:
+    """A size as a person reads it: `256 MB`."""
+    for unit in ("GB", "MB", "kB"):
+        if size >= SIZE_UNITS[unit]:
+            return f"{round(size / SIZE_UNITS[unit], 1):g} {unit}"
+    return f"{size} B"
+
+
+def _bytes(value: Any) -> int:
+    size = 0
+    if isinstance(value, str) and (found := re.fullmatch(SIZE_PATTERN, value.strip(), re.ASCII)):
+        unit = found[1] or ""
+        size = int(value.strip().removesuffix(unit)) * SIZE_UNITS[unit]
+    elif isinstance(value, int) and not isinstance(value, bool):
+        size = value
+    if size < 1:
+        raise PydanticCustomError("size", "must be a size of 1 byte or more", {"hint": SIZE_FORMS})
+    return size
+
+
+Size = Annotated[
+    int,
+    BeforeValidator(_bytes),
+    WithJsonSchema(
+        {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": SIZE_PATTERN}]}
+    ),
+]
+"""A field that takes a size."""

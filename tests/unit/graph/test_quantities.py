@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rondel.graph.durations import seconds
+from rondel.graph.quantities import seconds
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rondel.graph.spoken import spoken_value
+from rondel.graph.values import spoken_value
 
 SCORE = ("score",)
 
