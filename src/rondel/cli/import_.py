@@ -87,7 +87,7 @@ async def _add(store: Store, archived: Archived) -> None:
             store.hold(content, store.now() + HELD)
             store.refer(name, [sha256(content).hexdigest()])
         store.extend(name, archived.ticks)
-        await _done(store.set_status(name, archived.status, archived.reason))
+        await _done(store.set_status(name, archived.status, archived.reason, archived.due))
     except BaseException:
         store.delete(name)
         raise

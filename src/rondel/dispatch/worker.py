@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import datetime
 from typing import Protocol, runtime_checkable
 
 from rondel.dispatch.dispatcher import CONCURRENCY, LABEL, QUEUE, Dispatcher
@@ -19,17 +17,14 @@ from rondel.errors import (
     SessionBusy,
     UnknownSession,
 )
+from rondel.sessions.deadlines import DeadlineWatch
 from rondel.sessions.engine import Engine
-from rondel.sessions.session import Session
 
 GRACE = 20.0
 """Seconds that steps under way have to end once a worker is told to stop."""
 
 BUSY = 1.0
 """Seconds after which a session is looked at again that another process drives."""
-
-SOON = 0.01
-"""Seconds after a deadline at which it has passed for sure."""
 
 LOOK = 1.0
 """Seconds between looks for sessions whose driver is gone."""
@@ -69,12 +64,15 @@ class Worker:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until told to stop; then others go on with what is still under way."""
+        deadlines = DeadlineWatch(self._engine.store, self._put_in_line)
+        deadlines.start()
         looking = asyncio.ensure_future(self._look_for_abandoned())
         leaving = asyncio.ensure_future(self._leave(stop))
         try:
             await self._dispatcher.work(self._attend, stop, self._queues, self._concurrency)
             await leaving
         finally:
+            deadlines.close()
             for task in (looking, leaving):
                 task.cancel()
             await asyncio.gather(looking, leaving, return_exceptions=True)
@@ -98,26 +96,18 @@ class Worker:
             raise CallError("it needs a graph or keys that are not here")
         await session.attend()
         await session.settled()
-        await self._mind_deadline(session)
-
-    async def _mind_deadline(self, session: Session) -> None:
-        """See that somebody is there when its next question expires."""
-        asking = await asyncio.to_thread(lambda: session.asking)
-        deadlines = [datetime.fromisoformat(asked.deadline) for asked in asking if asked.deadline]
-        if deadlines:
-            wait = max(min(deadlines).timestamp() - time.time(), 0.0)
-            await self._submit(session.id, wait + SOON)
 
     async def _look_for_abandoned(self) -> None:
         """Put in line what a driver left that is gone: one of any kind, not only a worker."""
         while True:
             with suppress(JournalError):
                 for session in await asyncio.to_thread(self._store.abandoned):
-                    if session not in self._under_way:
-                        await self._put_in_line(session)
+                    await self._put_in_line(session)
             await asyncio.sleep(LOOK)
 
     async def _put_in_line(self, id: str) -> None:
+        if id in self._under_way:
+            return
         row = await asyncio.to_thread(self._engine.store.session, id)
         if row is not None and self._engine.can_run(row):
             await self._submit(id)

@@ -17,7 +17,7 @@ from rondel.journal.compact import encode
 from rondel.journal.recollection import Recollection
 from rondel.journal.rules import check_deletable, check_fork, cursor, parse_cursor
 from rondel.journal.storable import Ticks
-from rondel.journal.store import BATCH, ENDED, Group, Lease, Letter, Page, Reply, SessionRow
+from rondel.journal.store import BATCH, ENDED, Due, Group, Lease, Letter, Page, Reply, SessionRow
 
 REPLIES = 1000
 """How many replies to letters are kept for their senders."""
@@ -35,6 +35,7 @@ class _Log:
     updated_at: float
     status: str
     reason: str
+    due: float | None
     ticks: list[AnyTick] = field(default_factory=list)
     owner: str | None = None
     """Who has leased it, until when: see `until`."""
@@ -56,6 +57,7 @@ class _Log:
             created_at=self.created_at,
             updated_at=self.updated_at,
             length=self.length,
+            due=self.due,
         )
 
     def drop_letter(self, number: int) -> bool:
@@ -95,7 +97,7 @@ class MemoryStore(Recollection):
         made = row.created_at or now
         updated = row.updated_at or made
         self._created += 1
-        log = _Log(row, self._created, parent, made, updated, row.status, row.reason)
+        log = _Log(row, self._created, parent, made, updated, row.status, row.reason, row.due)
         self._logs[row.id] = log
         if "attachments" in row.inputs:
             self.refer(row.id, used_in(row.inputs))
@@ -129,10 +131,19 @@ class MemoryStore(Recollection):
         last = cursor(shown[-1].created_at, shown[-1].order) if more else None
         return Page([log.row_now for log in shown], last)
 
-    def set_status(self, id: str, status: str, reason: str = "") -> None:
-        """Change the status."""
+    def set_status(self, id: str, status: str, reason: str = "", due: float | None = None) -> None:
+        """Change the status, and when the session is due."""
         log = self._log(id)
-        log.status, log.reason, log.updated_at = status, reason, self.now()
+        log.status, log.reason, log.due, log.updated_at = status, reason, due, self.now()
+
+    def due(self, limit: int = 1000, noted_after: float = 0.0) -> list[Due]:
+        """Sessions that need somebody at a time, the earliest first."""
+        found = [
+            Due(log.row.id, log.due, log.updated_at)
+            for log in self._logs.values()
+            if log.due is not None and log.updated_at > noted_after
+        ]
+        return sorted(found, key=lambda due: due.at)[:limit]
 
     def delete(self, id: str) -> None:
         """Forget a session that nobody drives and whose past no fork shares."""
@@ -169,12 +180,13 @@ class MemoryStore(Recollection):
         status: str | None = None,
         reason: str = "",
         letter: int | None = None,
+        due: float | None = None,
     ) -> None:
         """Add a tick; it is as durable as it gets at once."""
         log = self._logs.get(id) or self._log(id)
         Ticks(log.ticks, encode).append(tick)
         if status is not None:
-            self.set_status(id, status, reason)
+            self.set_status(id, status, reason, due)
         if letter is not None:
             self._answer(log, letter, Reply(log.length - 1))
 

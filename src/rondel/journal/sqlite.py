@@ -36,6 +36,7 @@ from rondel.journal.sqlite_leases import Leases
 from rondel.journal.store import (
     BATCH,
     ENDED,
+    Due,
     Durable,
     Group,
     GroupSummary,
@@ -110,10 +111,11 @@ class SqliteStore:
             made = row.created_at or self._clock.now()
             graph = sqlite_rows.graph_key(db, document, includes)
             fields = (row.id, graph, row.graph_id, inputs, labels, row.status, row.reason)
-            times = (made, row.updated_at or made)
+            times = (made, row.updated_at or made, row.due)
             key = db.execute(
                 "INSERT INTO session (id, graph, graph_id, inputs, labels, status, reason, "
-                "created_at, updated_at, parent, parent_length) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+                "created_at, updated_at, due, parent, parent_length) "
+                "VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
                 (*fields, *times, parent, row.parent_length),
             ).lastrowid
             head.key = key or 0
@@ -147,10 +149,18 @@ class SqliteStore:
         with self._readers.snapshot() as db:
             return sqlite_rows.page(db, status, graph_id, before, limit)
 
-    def set_status(self, id: str, status: str, reason: str = "") -> Durable:
+    def set_status(
+        self, id: str, status: str, reason: str = "", due: float | None = None
+    ) -> Durable:
         """Change the status without a tick."""
         head = self._head(id)
-        return self._writer.submit(Write(head, None, self._changes(head, status, reason, None)))
+        change = self._changes(head, status, reason, None, due)
+        return self._writer.submit(Write(head, None, change))
+
+    def due(self, limit: int = 1000, noted_after: float = 0.0) -> list[Due]:
+        """Sessions that need somebody at a time, the earliest first."""
+        with self._readers.snapshot() as db:
+            return sqlite_rows.due(db, limit, noted_after)
 
     def delete(self, id: str) -> None:
         """Forget a session that nobody drives and whose past no fork shares."""
@@ -211,6 +221,7 @@ class SqliteStore:
         status: str | None = None,
         reason: str = "",
         letter: int | None = None,
+        due: float | None = None,
     ) -> Durable:
         """Add a tick, and with it a new status and the end of the letter that it answers."""
         if ARMED:
@@ -224,7 +235,7 @@ class SqliteStore:
         if status is None and letter is None:
             durable = self._writer.append(head, record)
         else:
-            also = self._changes(head, status, reason, letter)
+            also = self._changes(head, status, reason, letter, due)
             durable = self._writer.submit(Write(head, record, also))
         if ARMED:
             crash_point("after_append")
@@ -445,13 +456,13 @@ class SqliteStore:
         return head
 
     def _changes(
-        self, head: Head, status: str | None, reason: str, letter: int | None
+        self, head: Head, status: str | None, reason: str, letter: int | None, due: float | None
     ) -> Callable[[sqlite3.Connection], None]:
         """What rides along with a tick."""
 
         def change(db: sqlite3.Connection) -> None:
             if status is not None:
-                sqlite_rows.set_status(db, head.key, status, reason, self._clock.now())
+                sqlite_rows.set_status(db, head.key, status, reason, self._clock.now(), due)
             if letter is not None:
                 sqlite_letters.reply(db, head.key, letter, Reply(head.length), self._clock.now())
 

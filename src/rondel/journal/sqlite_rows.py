@@ -11,11 +11,12 @@ from rondel.errors import JournalCorrupt
 from rondel.journal import sums
 from rondel.journal.codec import decode_value
 from rondel.journal.rules import cursor, parse_cursor
-from rondel.journal.store import DAMAGED, Page, SessionRow
+from rondel.journal.store import DAMAGED, Due, Page, SessionRow
 
 _ROWS = """
 SELECT s.key, s.id, s.graph_id, s.graph, s.inputs, s.labels, s.status, s.reason,
-       s.created_at, s.updated_at, p.id, s.parent_length, h.length, s.parent, s.sum, s.state_sum
+       s.created_at, s.updated_at, p.id, s.parent_length, h.length, s.due,
+       s.parent, s.sum, s.state_sum
 FROM session s LEFT JOIN extent h ON h.session = s.key LEFT JOIN session p ON p.key = s.parent
 """
 _SEALS = 3
@@ -25,24 +26,41 @@ _FIXED = (
     "SELECT id, graph, graph_id, inputs, labels, created_at, parent, parent_length "
     "FROM session WHERE key = ?"
 )
-_STATE = "SELECT status, reason, updated_at FROM session WHERE key = ?"
+_STATE = "SELECT status, reason, updated_at, due FROM session WHERE key = ?"
 
 
 def seal(db: sqlite3.Connection, key: int) -> None:
     """Note the checksums of a row that was just added."""
     fixed = db.execute(_FIXED, (key,)).fetchone()
     state = db.execute(_STATE, (key,)).fetchone()
-    found = (sums.of(*fixed), sums.of(key, *state), key)
+    found = (sums.of(*fixed), state_sum(key, *state), key)
     db.execute("UPDATE session SET sum = ?, state_sum = ? WHERE key = ?", found)
 
 
-def set_status(db: sqlite3.Connection, key: int, status: str, reason: str, now: float) -> None:
-    """Change a session's status."""
-    state = (status, reason, now)
+def state_sum(key: int, status: str, reason: str, updated: float, due: float | None) -> int:
+    """The checksum of what changes in a row; without a time that it is due it is as it ever was."""
+    return sums.of(key, status, reason, updated, *(() if due is None else (due,)))
+
+
+def set_status(
+    db: sqlite3.Connection, key: int, status: str, reason: str, now: float, due: float | None
+) -> None:
+    """Change a session's status, and when it is due."""
+    state = (status, reason, now, due)
     db.execute(
-        "UPDATE session SET status = ?, reason = ?, updated_at = ?, state_sum = ? WHERE key = ?",
-        (*state, sums.of(key, *state), key),
+        "UPDATE session SET status = ?, reason = ?, updated_at = ?, due = ?, state_sum = ? "
+        "WHERE key = ?",
+        (*state, state_sum(key, *state), key),
     )
+
+
+def due(db: sqlite3.Connection, limit: int, noted_after: float) -> list[Due]:
+    """Sessions that need somebody at a time, the earliest first."""
+    wanted = (
+        "SELECT id, due, updated_at FROM session WHERE due IS NOT NULL AND updated_at > ? "
+        "ORDER BY due LIMIT ?"
+    )
+    return [Due(*row) for row in db.execute(wanted, (noted_after, limit))]
 
 
 def one(db: sqlite3.Connection, id: str) -> SessionRow | None:
@@ -111,16 +129,13 @@ def _row(
 def check(row: tuple[Any, ...]) -> None:
     """Refuse a row whose checksums do not fit."""
     key, name, graph_id, graph, inputs, labels, status, reason, created, updated = row[:10]
-    length, parent, fixed_sum, state_sum = row[12:]
+    length, due, parent, fixed_sum, changing_sum = row[12:]
     fixed = (name, graph, graph_id, inputs, labels, created, parent, row[11])
-    bad = [
-        what
-        for what, found, fields in (
-            ("what it was started with", fixed_sum, fixed),
-            ("its status", state_sum, (key, status, reason, updated)),
-        )
-        if found is not None and found != sums.of(*fields)
-    ]
+    bad = []
+    if fixed_sum is not None and fixed_sum != sums.of(*fixed):
+        bad.append("what it was started with")
+    if changing_sum not in (None, state_sum(key, status, reason, updated, due)):
+        bad.append("its status")
     if length is None:
         bad.append("where its ticks end")
     if parent is not None and row[10] is None:

@@ -60,6 +60,8 @@ class SessionRow(msgspec.Struct, frozen=True):
     """How many of the parent's ticks are this session's past too."""
     length: int = 0
     """How many ticks the session has, those it shares included; ignored when creating."""
+    due: float | None = None
+    """When it needs somebody though nobody asks, by the store's clock; 0 if nobody noted when."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,17 @@ class Lease:
     until: float
     granted: bool = True
     """False when the lease is another's and was asked for in vain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A session that needs somebody at a time, though nobody asks."""
+
+    session: str
+    at: float
+    """By the store's clock."""
+    noted: float
+    """When that was noted; a clock that was set since may show less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +194,16 @@ class Store(Protocol):
         """Sessions, newest first; `before` is an earlier page's `next`."""
         ...
 
-    def set_status(self, id: str, status: str, reason: str = "") -> Durable:
-        """Change the status without a tick."""
+    def set_status(
+        self, id: str, status: str, reason: str = "", due: float | None = None
+    ) -> Durable:
+        """Change the status without a tick, and with it when the session is due."""
+        ...
+
+    def due(self, limit: int = 1000, noted_after: float = 0.0) -> list[Due]:
+        """Sessions that need somebody at a time, the earliest first; or those of which that was
+        noted after a time.
+        """
         ...
 
     def delete(self, id: str) -> None:
@@ -206,8 +227,10 @@ class Store(Protocol):
         status: str | None = None,
         reason: str = "",
         letter: int | None = None,
+        due: float | None = None,
     ) -> Durable:
-        """Add a tick; a new status, and the letter it answers, change in the same transaction.
+        """Add a tick; a new status, with when the session is due, and the letter it answers,
+        change in the same transaction.
 
         Raises LeaseLost, here or when awaited, if somebody else has written to the session or
         leased it; the session then takes no append from this store until it is acquired again.

@@ -19,6 +19,7 @@ from rondel.engine.ticks import AnyTick
 from rondel.errors import CallError, GraphError, JournalError
 from rondel.journal.codec import decode, encode
 from rondel.journal.store import SessionRow, Store
+from rondel.sessions.deadlines import due_at
 from rondel.sessions.graph import Graph
 
 KIND = "session"
@@ -56,6 +57,8 @@ class Archived(msgspec.Struct):
     status: str
     reason: str
     attachments: list[bytes]
+    due: float | None
+    """When it needs somebody though nobody asks."""
 
 
 def write_session(store: Store, row: SessionRow, stream: BinaryIO) -> int:
@@ -110,8 +113,9 @@ def read_session(file: str, lines: Iterable[bytes]) -> Archived:
         header.labels,
         created_at=header.created_at,
     )
-    status, reason = _folded(file, row, ticks)
-    return Archived(row, ticks, status, reason, attached)
+    state = _folded(file, row, ticks)
+    due = due_at(state, state.last_at)
+    return Archived(row, ticks, state.status, state.reason, attached, due)
 
 
 def with_id(archived: Archived, id: str) -> Archived:
@@ -155,7 +159,7 @@ def _attachment(file: str, number: int, line: bytes) -> bytes:
     return found.content
 
 
-def _folded(file: str, row: SessionRow, ticks: list[AnyTick]) -> tuple[str, str]:
+def _folded(file: str, row: SessionRow, ticks: list[AnyTick]) -> SessionState:
     """The state that the ticks lead to, which is also the proof that they fit the graph."""
     try:
         state = SessionState(Graph.outline(row.document, row.includes).plan())
@@ -166,4 +170,4 @@ def _folded(file: str, row: SessionRow, ticks: list[AnyTick]) -> tuple[str, str]
             apply(state, tick)
         except Exception as error:  # the fold trusts its journal; a file is not to be trusted
             raise CallError(f"{file}:{number}: the tick does not fit the session") from error
-    return state.status, state.reason
+    return state

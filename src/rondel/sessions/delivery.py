@@ -21,6 +21,7 @@ from rondel.sessions.controls import (
     raise_refusal,
     refusal_of,
 )
+from rondel.sessions.deadlines import due_at
 from rondel.sessions.drive import fold
 
 if TYPE_CHECKING:
@@ -152,5 +153,6 @@ class Delivery:
         self, state: SessionState, tick: ticks.AnyTick, letter: int | None = None
     ) -> None:
         apply(state, tick)
-        append = self._engine.store.append
-        await finish(append(self._session.id, tick, state.status, state.reason, letter))
+        store = self._engine.store
+        due = due_at(state, store.now())
+        await finish(store.append(self._session.id, tick, state.status, state.reason, letter, due))

@@ -117,11 +117,11 @@ class Drive:
         snapshots: bool,
     ) -> None:
         if is_new:
-            state, length, status = SessionState(binding.plan), 0, "pending"
+            state, length, status, due = SessionState(binding.plan), 0, "pending", None
         else:
             state, length = fold(store, id, binding.plan, guard)
             row = store.session(id)
-            status = row.status if row is not None else ""
+            status, due = (row.status, row.due) if row is not None else ("", None)
         self.session = id
         self.state = state
         self.was_stale = status != state.status
@@ -129,7 +129,7 @@ class Drive:
         self._store = store
         self._reading = False
         self._recorder = SessionRecorder(
-            id, store, state, guard, length=length, status=status, snapshots=snapshots
+            id, store, state, guard, length=length, status=status, due=due, snapshots=snapshots
         )
         live = LiveEvents(id, audience, self._recorder)
         host = AsyncioHost(alarms, clocks.of(id, state))

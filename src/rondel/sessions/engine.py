@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -20,6 +21,7 @@ from rondel.errors import (
     Disconnected,
     GraphError,
     JournalError,
+    RondelError,
     SessionBusy,
     UnknownSession,
 )
@@ -31,6 +33,7 @@ from rondel.journal.store import MemoryEntry, Page, SessionRow, Store, finish
 from rondel.journal.working_memory import WorkingMemory, confidence_in
 from rondel.sessions.clocks import Clocks
 from rondel.sessions.controls import Answer, AnyControl, to_letter
+from rondel.sessions.deadlines import DeadlineWatch, due_at
 from rondel.sessions.drive import Drive, fold
 from rondel.sessions.expectation import Expectation
 from rondel.sessions.fork import Fork, plan_fork
@@ -46,6 +49,8 @@ from rondel.sessions.session import Session
 from rondel.sessions.status_cache import StatusCache
 from rondel.sessions.stores import DEFAULT, Database, Durability, open_store
 from rondel.sessions.stream import Audience
+
+log = logging.getLogger("rondel.sessions")
 
 LEASE = 8.0
 """Seconds after which a session is free again whose process is gone; to look for it takes two."""
@@ -91,6 +96,7 @@ class Engine:
         self._poller: asyncio.Task[None] | None = None
         self._alarms = Alarms()
         self.clocks = Clocks(self.store)
+        self._deadlines = DeadlineWatch(self.store, self._meet_deadline)
         self._closed = False
 
     async def __aenter__(self) -> Self:
@@ -178,7 +184,7 @@ class Engine:
         return session
 
     async def recover(self) -> list[Session]:
-        """Go on with every session that a process which is gone left running."""
+        """Go on with what a process which is gone left running; mind all deadlines from now on."""
         found = []
         for status in ("running", "pending"):
             before: str | None = None
@@ -188,21 +194,18 @@ class Engine:
                 before = page.next
                 if before is None:
                     break
-        await self._mind_deadlines()
+        if not self._in_memory:
+            self._deadlines.start()
         return [await self.resume(row.id) for row in found]
 
-    async def _mind_deadlines(self) -> None:
-        """Be there when questions expire that nobody in this process has asked."""
-        before: str | None = None
-        while True:
-            page = self.store.sessions("waiting", before=before)
-            for row in page.rows:
-                session = self.get(row.id)
-                state = fold(self.store, row.id, session.plan).state
-                session.mind_deadline(state)
-            before = page.next
-            if before is None:
-                return
+    async def _meet_deadline(self, id: str) -> None:
+        """A question has expired, whoever asked it; the session goes on if it can here."""
+        row = await asyncio.to_thread(self.store.session, id)
+        if row is not None and self.can_run(row):
+            try:
+                await self.get(id).wake()
+            except RondelError as error:
+                log.warning("session %s is due and cannot go on here: %s", id, error)
 
     def sessions(
         self,
@@ -281,6 +284,7 @@ class Engine:
     async def close(self) -> None:
         """Let go of every session; each goes on where it is when somebody resumes it."""
         self._closed = True
+        self._deadlines.close()
         if self._poller is not None:
             self._poller.cancel()
             self._poller = None
@@ -461,8 +465,9 @@ class Engine:
         elif fork.output is not None:
             session.park(await session.speak_for(*fork.output))
         elif row.parent is not None:
-            result = session.snapshot()
-            await finish(self.store.set_status(row.id, result.status, result.reason))
+            state = fold(self.store, row.id, session.plan).state
+            due = due_at(state, self.store.now())
+            await finish(self.store.set_status(row.id, state.status, state.reason, due))
         return session
 
     async def _poll(self) -> None:

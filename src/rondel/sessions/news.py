@@ -54,9 +54,11 @@ class NewsStore:
         self._changed(row.id, row.status)
         return durable
 
-    def set_status(self, id: str, status: str, reason: str = "") -> Durable:
+    def set_status(
+        self, id: str, status: str, reason: str = "", due: float | None = None
+    ) -> Durable:
         """Change the status."""
-        durable = self.store.set_status(id, status, reason)
+        durable = self.store.set_status(id, status, reason, due)
         self._changed(id, status)
         return durable
 
@@ -67,9 +69,10 @@ class NewsStore:
         status: str | None = None,
         reason: str = "",
         letter: int | None = None,
+        due: float | None = None,
     ) -> Durable:
         """Add a tick."""
-        durable = self.store.append(id, tick, status, reason, letter)
+        durable = self.store.append(id, tick, status, reason, letter, due)
         if status is not None or type(tick) in TOLD:
             self._changed(id, status)
         return durable

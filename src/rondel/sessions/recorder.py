@@ -9,6 +9,7 @@ from rondel.engine.shell.guard import SessionGuard
 from rondel.engine.shell.stepper import Recorder
 from rondel.errors import Unstorable
 from rondel.journal.store import Durable, Store
+from rondel.sessions.deadlines import due_at
 
 SNAPSHOT_EVERY = 2000
 """Ticks between snapshots of a small state; a large one is written less often."""
@@ -28,6 +29,7 @@ class SessionRecorder(Recorder):
 
     __slots__ = (
         "_append",
+        "_due",
         "_guard",
         "_id",
         "_letter",
@@ -47,6 +49,7 @@ class SessionRecorder(Recorder):
         *,
         length: int,
         status: str,
+        due: float | None,
         snapshots: bool,
     ) -> None:
         self._id = id
@@ -58,6 +61,8 @@ class SessionRecorder(Recorder):
         """A tick that a letter asked for, and the letter: both are written at once."""
         self._status = status
         """What the store has for the session's status."""
+        self._due = due
+        """When the session is due, as the store has it."""
         self._next_snapshot = length + SNAPSHOT_EVERY if snapshots else NEVER
         self.length = length
         """How many ticks the session has."""
@@ -92,12 +97,18 @@ class SessionRecorder(Recorder):
     def applied(self) -> None:
         """Note a new status; write a snapshot when it is time for one."""
         state = self._state
-        if state.status != self._status:
-            self._status = state.status
-            self._store.set_status(self._id, state.status, state.reason)
+        if state.status != self._status or state.questions or self._due is not None:
+            self._note_status()
         if self.length >= self._next_snapshot and not state.ended:
             blob = dump(state, self._guard and self._guard.dump())
             self._store.save_snapshot(self._id, self.length, blob)
             share = self.length // SNAPSHOTS_OF_A_PAST
             pause = max(SNAPSHOT_EVERY, len(blob) // SNAPSHOT_BYTES_PER_TICK, share)
             self._next_snapshot = self.length + pause
+
+    def _note_status(self) -> None:
+        state = self._state
+        due = due_at(state, self._store.now())
+        if (state.status, due) != (self._status, self._due):
+            self._status, self._due = state.status, due
+            self._store.set_status(self._id, state.status, state.reason, due)

@@ -416,9 +416,9 @@ class Session:
     def _wake_up(self) -> None:
         self._alarm = None
         if not self._closed:
-            self._waking = asyncio.get_running_loop().create_task(self._wake())
+            self._waking = asyncio.get_running_loop().create_task(self.wake())
 
-    async def _wake(self) -> None:
+    async def wake(self) -> None:
         """A deadline has passed, or a letter lies there: whoever drives the session sees to it."""
         if self._drive is None and self._engine.is_driven_elsewhere(self.id):
             return

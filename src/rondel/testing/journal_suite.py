@@ -202,6 +202,48 @@ class _Sessions:
         assert store.ended_before(1.0) == []
 
 
+class _Deadlines:
+    """When sessions are due."""
+
+    @in_loop
+    async def test_what_is_due_is_listed_the_earliest_first(self, store: Store) -> None:
+        for id, due in (("b", 20.5), ("c", 1e12), ("a", 10.25), ("never", None)):
+            await done(store.create(row(id)))
+            await done(store.set_status(id, "waiting", "human_input", due))
+        assert [(due.session, due.at) for due in store.due()] == [
+            ("a", 10.25),
+            ("b", 20.5),
+            ("c", 1e12),
+        ]
+        assert [due.session for due in store.due(2)] == ["a", "b"]
+        found = store.session("a")
+        assert found is not None
+        assert found.due == 10.25
+        assert [due.noted for due in store.due(1)] == [found.updated_at]
+
+    @in_loop
+    async def test_a_new_status_is_due_anew_or_not_at_all(self, store: Store) -> None:
+        await done(store.create(row("a", status="waiting", due=5.0)))
+        assert [due.at for due in store.due()] == [5.0]
+        await done(store.append("a", tick(0)))
+        assert [due.at for due in store.due()] == [5.0]
+        await done(store.append("a", tick(1), status="waiting", due=7.0))
+        assert [due.at for due in store.due()] == [7.0]
+        await done(store.set_status("a", "running"))
+        assert store.due() == []
+        await done(store.set_status("a", "waiting", due=8.0))
+        await done(store.append("a", tick(2), status="completed"))
+        assert store.due() == []
+
+    @in_loop
+    async def test_what_was_noted_after_a_time_can_be_asked_for(self, store: Store) -> None:
+        await done(store.create(row("old", status="waiting", updated_at=100.0, due=5.0)))
+        await done(store.create(row("new", status="waiting", updated_at=200.0, due=9.0)))
+        assert [due.session for due in store.due(noted_after=150.0)] == ["new"]
+        store.delete("new")
+        assert [due.session for due in store.due()] == ["old"]
+
+
 class _Ticks:
     """Appending, reading, forks."""
 
@@ -442,7 +484,7 @@ class _Snapshots:
         assert store.latest_snapshot("b", at_most=25) == (10, b"10")
 
 
-class JournalSuite(_Sessions, _Ticks, _Leases, _Letters, _Snapshots, MemorySuite, ABC):
+class JournalSuite(_Sessions, _Deadlines, _Ticks, _Leases, _Letters, _Snapshots, MemorySuite, ABC):
     """All that a store promises to one process."""
 
     @abstractmethod

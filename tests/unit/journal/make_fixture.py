@@ -61,7 +61,7 @@ MANY = 70
 
 
 def fill(path: Path) -> None:
-    """A journal with a session, a fork, a letter, snapshots, working memory and attachments."""
+    """A journal with something of everything that a store keeps."""
     store = SqliteStore(path)
     store.create(
         SessionRow(
@@ -80,6 +80,10 @@ def fill(path: Path) -> None:
     store.create(SessionRow("fork", "review", DOCUMENT, parent="parent", parent_length=66))
     store.append("fork", ticks.Paused(300.0), status="paused", reason="asked")
     store.append("fork", ticks.Resumed(301.0))
+    waiting = SessionRow("waiting", "review", DOCUMENT, created_at=100.0)
+    store.create(waiting)
+    store.extend("waiting", TICKS[:5])
+    store.set_status("waiting", "waiting", "human_input", 200.0)
     store.post("fork", b'{"control":"stop"}')
     store.save_snapshot("parent", 10, b"state after ten")
     store.acquire("fork", "somebody", 1.0)
@@ -102,7 +106,7 @@ def contents(path: Path) -> dict[str, Any]:
     for row in store.sessions().rows:
         snapshot = store.latest_snapshot(row.id)
         found[row.id] = {
-            "row": msgspec.to_builtins(row),
+            "row": _known(row),
             "ticks": msgspec.to_builtins(store.read(row.id, 0)),
             "letters": [letter.control.decode() for letter in store.letters(row.id)],
             "snapshot": snapshot and [snapshot[0], snapshot[1].decode()],
@@ -117,6 +121,14 @@ def contents(path: Path) -> dict[str, Any]:
     store.close()
     plain: dict[str, Any] = json.loads(json.dumps(found))
     return plain
+
+
+def _known(row: SessionRow) -> dict[str, Any]:
+    """A row without what it does not have and rows of earlier versions never had."""
+    found: dict[str, Any] = msgspec.to_builtins(row)
+    if row.due is None:
+        del found["due"]
+    return found
 
 
 def dump(path: Path) -> str:

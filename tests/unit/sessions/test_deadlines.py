@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ import pytest
 
 from rondel import Engine, Graph
 from rondel.errors import GraphError, WrongState
+from rondel.journal.sqlite import SqliteStore
+from rondel.journal.store import finish
 from tests.unit.sessions.playing import limited
 
 YAML = """
@@ -117,3 +120,60 @@ async def test_to_revise_is_offered_only_so_often() -> None:
 def test_settings_that_make_no_sense_are_told_at_load(config: str, told: str) -> None:
     with pytest.raises(GraphError, match=told):
         asking(config)
+
+
+async def test_recovering_reads_no_session_that_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with Engine(db=tmp_path / "s.db") as engine:
+        for _ in range(3):
+            await (await engine.start(asking("{timeout: 1h, on_timeout: late}"))).settled()
+        await (await engine.start(asking("{}"))).settled()
+    read: list[str] = []
+    scan = SqliteStore.scan
+    monkeypatch.setattr(
+        SqliteStore,
+        "scan",
+        lambda store, name, start=0: read.append(name) or scan(store, name, start),
+    )
+    async with Engine(db=tmp_path / "s.db") as engine:
+        assert await engine.recover() == []
+        await asyncio.sleep(0.1)
+        assert len(engine.store.due()) == 3
+        assert read == []
+
+
+async def test_who_recovered_minds_the_deadlines_that_others_note_later(tmp_path: Path) -> None:
+    async with Engine(db=tmp_path / "s.db") as minding:
+        await minding.recover()
+        async with Engine(db=tmp_path / "s.db") as other:
+            session = await other.start(asking("{timeout: 200ms, on_timeout: late}"))
+            await session.settled()
+        assert (await minding.get(session.id).result()).output == "late"
+        assert minding.store.due() == []
+
+
+async def test_a_deadline_that_an_earlier_version_did_not_note_is_found_and_noted(
+    tmp_path: Path,
+) -> None:
+    async with Engine(db=tmp_path / "s.db") as engine:
+        session = await engine.start(asking("{timeout: 1h, on_timeout: late}"))
+        await session.settled()
+        (noted,) = engine.store.due()
+        await finish(engine.store.set_status(session.id, "waiting", "human_input", 0.0))
+    async with Engine(db=tmp_path / "s.db") as engine:
+        await engine.recover()
+        async with asyncio.timeout(5):
+            while [due.at for due in engine.store.due()] != [noted.at]:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+        assert engine.get(session.id).status == "waiting"
+
+
+async def test_while_it_is_paused_an_answer_disarms_the_deadline_too(tmp_path: Path) -> None:
+    async with Engine(db=tmp_path / "s.db") as engine:
+        session = await engine.start(asking("{timeout: 1h, on_timeout: late}"))
+        await session.settled()
+        await session.pause()
+        assert len(engine.store.due()) == 1
+        await session.answer("in time")
+        assert engine.store.due() == []

@@ -19,8 +19,8 @@ _APPEND = """
 WITH given AS (
     SELECT * FROM unnest(
         %(keys)s::bigint[], %(from)s::bigint[], %(to)s::bigint[], %(owners)s::text[],
-        %(statuses)s::text[], %(reasons)s::text[]
-    ) AS given (session, before, after, owner, status, reason)
+        %(statuses)s::text[], %(reasons)s::text[], %(dues)s::double precision[]
+    ) AS given (session, before, after, owner, status, reason, due)
 ), moved AS (
     UPDATE rondel.head h SET length = given.after FROM given
     WHERE h.session = given.session AND h.length = given.before
@@ -33,7 +33,7 @@ WITH given AS (
     ) AS t (session, n, record) JOIN moved ON moved.session = t.session
 ), statuses AS (
     UPDATE rondel.session s
-    SET status = given.status, reason = given.reason, updated_at = rondel.now()
+    SET status = given.status, reason = given.reason, due = given.due, updated_at = rondel.now()
     FROM given JOIN moved ON moved.session = given.session
     WHERE s.key = given.session AND given.status IS NOT NULL
 ), letters AS (
@@ -60,10 +60,11 @@ WITH parent AS (
     WHERE s.id = %(parent)s
 ), made AS (
     INSERT INTO rondel.session (id, graph, graph_id, inputs, labels, status, reason,
-        created_at, updated_at, parent, parent_length)
+        created_at, updated_at, due, parent, parent_length)
     SELECT %(id)s, (SELECT key FROM rondel.graph WHERE digest = %(digest)s), %(graph_id)s,
         %(inputs)s, %(labels)s, %(status)s, %(reason)s, time.made,
-        coalesce(%(updated_at)s, time.made), (SELECT key FROM parent), %(parent_length)s
+        coalesce(%(updated_at)s, time.made), %(due)s::double precision,
+        (SELECT key FROM parent), %(parent_length)s
     FROM (SELECT coalesce(%(created_at)s, rondel.now()) AS made) time
     WHERE %(parent)s::text IS NULL
     OR EXISTS (SELECT 1 FROM parent WHERE length >= %(parent_length)s)
@@ -146,6 +147,7 @@ def _given(moves: dict[int, Move]) -> dict[str, list[Any]]:
         "owners": [_owner(move.head) for move in every],
         "statuses": [move.status for move in every],
         "reasons": [stored(move.reason) for move in every],
+        "dues": [move.due for move in every],
         "tick_keys": [key for key, _, _ in ticks],
         "numbers": [number for _, number, _ in ticks],
         "records": [record for _, _, record in ticks],
@@ -209,6 +211,7 @@ def _fields(change: Change, birth: Birth) -> dict[str, Any]:
         "reason": stored(row.reason),
         "created_at": row.created_at or None,
         "updated_at": row.updated_at or None,
+        "due": row.due,
         "parent": None if row.parent is None else stored(row.parent),
         "parent_length": row.parent_length,
         "owner": _owner(change.head),

@@ -68,6 +68,7 @@ class Change:
     status: str | None = None
     reason: str = ""
     letter: int | None = None
+    due: float | None = None
     birth: Birth | None = None
     snapshot: Snapshot | None = None
     future: asyncio.Future[None] | None = None
@@ -96,7 +97,7 @@ class Change:
 class Move:
     """All that one batch changes of one session."""
 
-    __slots__ = ("changes", "head", "letters", "reason", "records", "status")
+    __slots__ = ("changes", "due", "head", "letters", "reason", "records", "status")
 
     def __init__(self, head: Head) -> None:
         self.head = head
@@ -106,6 +107,7 @@ class Move:
         """The letters that are answered, with the tick that each led to."""
         self.status: str | None = None
         self.reason = ""
+        self.due: float | None = None
 
     def add(self, change: Change) -> None:
         """And this."""
@@ -114,7 +116,7 @@ class Move:
             self.letters[change.letter] = self.length
         self.records += change.records
         if change.status is not None:
-            self.status, self.reason = change.status, change.reason
+            self.status, self.reason, self.due = change.status, change.reason, change.due
 
     @property
     def length(self) -> int:

@@ -8,11 +8,11 @@ from rondel.journal.codec import decode_value
 from rondel.journal.postgres.database import Connection
 from rondel.journal.postgres.words import stored, told
 from rondel.journal.rules import cursor, parse_cursor
-from rondel.journal.store import Page, SessionRow
+from rondel.journal.store import Due, Page, SessionRow
 
 _ROWS = """
 SELECT s.key, s.id, s.graph_id, s.graph, s.inputs, s.labels, s.status, s.reason,
-       s.created_at, s.updated_at, p.id, s.parent_length, h.length
+       s.created_at, s.updated_at, p.id, s.parent_length, h.length, s.due
 FROM rondel.session s JOIN rondel.head h ON h.session = s.key
 LEFT JOIN rondel.session p ON p.key = s.parent
 """
@@ -26,6 +26,11 @@ _RULES = {
     ),
     "time": "(s.created_at, s.key) < (%(time)s, %(key)s)",
 }
+
+_DUE = """
+SELECT id, due, updated_at FROM rondel.session WHERE due IS NOT NULL AND updated_at > %s
+ORDER BY due LIMIT %s
+"""
 
 Graphs = dict[int, tuple[Any, Any]]
 
@@ -56,6 +61,12 @@ def page(
     return Page(rows, cursor(rows[-1].created_at, found[limit - 1][0]) if more else None)
 
 
+def due(db: Connection, limit: int, noted_after: float) -> list[Due]:
+    """Sessions that need somebody at a time, the earliest first."""
+    found = db.execute(_DUE, (noted_after, limit))
+    return [Due(told(name), at, noted) for name, at, noted in found]
+
+
 def _graphs(db: Connection, rows: list[tuple[Any, ...]]) -> Graphs:
     keys = list({row[3] for row in rows})
     if not keys:
@@ -66,7 +77,7 @@ def _graphs(db: Connection, rows: list[tuple[Any, ...]]) -> Graphs:
 
 def _row(row: tuple[Any, ...], graphs: Graphs) -> SessionRow:
     _, name, graph_id, graph, inputs, labels, status, reason, *rest = row
-    created_at, updated_at, parent, parent_length, length = rest
+    created_at, updated_at, parent, parent_length, length, due = rest
     document, includes = graphs.get(graph, ({}, {}))
     return SessionRow(
         told(name),
@@ -82,4 +93,5 @@ def _row(row: tuple[Any, ...], graphs: Graphs) -> SessionRow:
         None if parent is None else told(parent),
         parent_length,
         length,
+        due,
     )

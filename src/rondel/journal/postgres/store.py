@@ -26,6 +26,7 @@ from rondel.journal.rules import check_deletable, check_fork
 from rondel.journal.store import (
     BATCH,
     ENDED,
+    Due,
     Durable,
     Group,
     GroupSummary,
@@ -96,9 +97,15 @@ class PostgresStore:
         """Sessions, newest first."""
         return self._connections.call(lambda db: rows.page(db, status, graph_id, before, limit))
 
-    def set_status(self, id: str, status: str, reason: str = "") -> Durable:
+    def set_status(
+        self, id: str, status: str, reason: str = "", due: float | None = None
+    ) -> Durable:
         """Change the status without a tick."""
-        return self._writer.submit(Change(self._head(id), status=status, reason=reason))
+        return self._writer.submit(Change(self._head(id), [], status, reason, due=due))
+
+    def due(self, limit: int = 1000, noted_after: float = 0.0) -> list[Due]:
+        """Sessions that need somebody at a time, the earliest first."""
+        return self._connections.call(lambda db: rows.due(db, limit, noted_after))
 
     def delete(self, id: str) -> None:
         """Forget a session that nobody drives and whose past no fork shares."""
@@ -143,6 +150,7 @@ class PostgresStore:
         status: str | None = None,
         reason: str = "",
         letter: int | None = None,
+        due: float | None = None,
     ) -> Durable:
         """Add a tick, and with it a new status and the end of the letter that it answers."""
         if ARMED:
@@ -151,7 +159,7 @@ class PostgresStore:
         if len(record) > LARGEST:
             raise Unstorable(f"a tick of session {id!r} has {len(record):,} bytes; store a file")
         head = self._head(id)
-        durable = self._writer.submit(Change(head, [record], status, reason, letter))
+        durable = self._writer.submit(Change(head, [record], status, reason, letter, due))
         if ARMED:
             crash_point("after_append")
         return durable
