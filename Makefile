@@ -8,7 +8,7 @@ COMPILED := src/rondel__mypyc.digest
 PAGES := src/rondel/server/pages/index.html
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: run serve web test check bench bench-peers build install clean
+.PHONY: run serve web web-types test check bench bench-peers build install clean
 
 # What a first run needs and no more; where the tools of developers are, also the compiled engine.
 run: $(if $(wildcard $(READY)),$(COMPILED),$(INSTALLED))
@@ -24,6 +24,10 @@ serve: $(COMPILED) $(PAGES)
 	@$(BIN)/rondel serve --graphs examples
 
 web: $(PAGES)
+
+# After a change of the server's answers: the types that the pages are checked against.
+web-types: $(COMPILED)
+	@$(BIN)/python web_types.py
 
 test: $(COMPILED) $(PAGES)
 	$(BIN)/python build_pages.py test

@@ -1,11 +1,6 @@
 /** Calls to the server; a refusal is an error with the server's own sentence. */
 
-export interface Problem {
-  status: number;
-  title?: string;
-  detail?: string;
-  errors?: { message: string; line?: number | null; path?: string; hint?: string | null }[];
-}
+import type { Problem } from "./types";
 
 export class Refused extends Error {
   constructor(readonly problem: Problem) {

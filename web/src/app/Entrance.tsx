@@ -4,15 +4,10 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { createContext, useContext, useState, type FormEvent, type ReactNode } from "react";
 import { call, post, Refused } from "../api/client";
 import { Failure } from "../parts/Failure";
+import type { Visitor } from "../api/types";
 import { useSpeech } from "./i18n";
 
-export interface Visitor {
-  name: string;
-  /** Null: a token is needed first. */
-  role: "viewer" | "operator" | "admin" | null;
-}
-
-const VisitorContext = createContext<Visitor>({ name: "", role: "viewer" });
+const VisitorContext = createContext<Visitor>({ name: "", role: "viewer", groups: null, needs_token: false });
 
 export function useVisitor(): Visitor {
   return useContext(VisitorContext);

@@ -3,14 +3,17 @@
 import { QueryClient, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { call, post, Refused } from "../api/client";
 import type {
+  Changed,
   CheckResult,
   GraphDetail,
-  GraphRow,
-  QuestionItem,
+  GraphList,
+  QuestionList,
   SessionDetail,
-  SessionRow,
+  SessionList,
+  StartRequest,
+  StepList,
   StepRecord,
-  Template,
+  TemplateList,
 } from "../api/types";
 
 export const client = new QueryClient({
@@ -28,11 +31,6 @@ export interface SessionFilter {
   status: string;
   graph: string;
   text: string;
-}
-
-export interface SessionList {
-  sessions: SessionRow[];
-  next: string | null;
 }
 
 export function fetchSessions(filter: SessionFilter, cursor: string | null): Promise<SessionList> {
@@ -57,7 +55,7 @@ export function useSessionDetail(session: string, version: string) {
 /** The steps of one address, or of all that lie below it. */
 export async function fetchSteps(session: string, address: string): Promise<StepRecord[]> {
   const search = new URLSearchParams({ address });
-  return (await call<{ steps: StepRecord[] }>(`/sessions/${id(session)}/steps?${search}`)).steps;
+  return (await call<StepList>(`/sessions/${id(session)}/steps?${search}`)).steps;
 }
 
 /** One step; `state` changes when what is known of it does. */
@@ -77,7 +75,7 @@ export function useStep(session: string, address: string | null, state: string) 
 export function useQuestions() {
   return useQuery({
     queryKey: ["questions"],
-    queryFn: async () => (await call<{ questions: QuestionItem[] }>("/questions")).questions,
+    queryFn: async () => (await call<QuestionList>("/questions")).questions,
     refetchInterval: 30_000,
   });
 }
@@ -85,14 +83,14 @@ export function useQuestions() {
 export function useGraphs() {
   return useQuery({
     queryKey: ["graphs"],
-    queryFn: async () => (await call<{ graphs: GraphRow[] }>("/graphs")).graphs,
+    queryFn: async () => (await call<GraphList>("/graphs")).graphs,
   });
 }
 
 export function useTemplates(enabled = true) {
   return useQuery({
     queryKey: ["templates"],
-    queryFn: async () => (await call<{ templates: Template[] }>("/templates")).templates,
+    queryFn: async () => (await call<TemplateList>("/templates")).templates,
     staleTime: Infinity,
     enabled,
   });
@@ -124,21 +122,13 @@ export function newKey(): string {
   return `web-${Date.now().toString(36)}-${Math.random().toString(36).slice(2, 10)}`;
 }
 
-export interface StartRequest {
-  graph?: string;
-  graph_id?: string;
-  inputs: Record<string, unknown> | string;
-  debug?: string[];
-  provider?: string;
-}
-
-export function startSession(request: StartRequest): Promise<{ id: string; status: string }> {
+export function startSession(request: StartRequest): Promise<Changed> {
   return post("/sessions", { ...request, idempotency_key: newKey() });
 }
 
 export type Verb = "pause" | "resume" | "stop" | "answer" | "unlock" | "fork";
 
-export function control(session: string, verb: Verb, body: unknown = {}): Promise<{ id: string; status: string }> {
+export function control(session: string, verb: Verb, body: unknown = {}): Promise<Changed> {
   return post(`/sessions/${id(session)}/${verb}`, body);
 }
 

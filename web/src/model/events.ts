@@ -10,25 +10,9 @@ export interface RondelEvent {
   data: Record<string, unknown>;
 }
 
-export type SessionStatus =
-  | "pending"
-  | "running"
-  | "paused"
-  | "waiting"
-  | "suspended_locked"
-  | "completed"
-  | "bounded"
-  | "failed"
-  | "cancelled";
-
 export const ENDED: ReadonlySet<string> = new Set(["completed", "bounded", "failed", "cancelled"]);
 
-export interface Message {
-  source: string;
-  role: string;
-  content: unknown;
-  data: Record<string, unknown>;
-}
+export type { Message } from "../api/types";
 
 /** The readable text of a message: plain, or the text parts of one with attachments. */
 export function textOf(content: unknown): string {

@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { useSpeech } from "../../app/i18n";
 import { post } from "../../api/client";
-import type { CheckResult, Finding } from "../../api/types";
+import type { CheckResult, Estimate, Finding } from "../../api/types";
 import { money, number } from "../../model/format";
 import type { GraphBody } from "../../model/graph";
 import type { Selection } from "./GraphFlow";
@@ -82,7 +82,7 @@ function Expected({ text }: { text: string }) {
   }, [text]);
   const { data } = useQuery({
     queryKey: ["estimate", rested],
-    queryFn: () => post<{ expected: { usd: number | null } }>("/graphs/estimate", { graph: rested }),
+    queryFn: () => post<Estimate>("/graphs/estimate", { graph: rested }),
     retry: false,
     placeholderData: (before) => before,
   });

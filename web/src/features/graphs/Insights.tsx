@@ -5,35 +5,16 @@ import { useEffect } from "react";
 import { useSpeech } from "../../app/i18n";
 import { Link } from "../../app/router";
 import { call } from "../../api/client";
+import type { GraphInsight, InsightList, LoopInsight } from "../../api/types";
 import { duration, money, number, score } from "../../model/format";
 import { Failure } from "../../parts/Failure";
 import { State } from "../../parts/State";
-
-interface LoopInsight {
-  loop: string;
-  entries: number;
-  rounds: Record<string, number>;
-  exit_reasons: Record<string, number>;
-  bounded: number;
-  scores: { round: number; count: number; mean: number; min: number; max: number }[];
-}
-
-interface GraphInsight {
-  graph_id: string;
-  sessions: number;
-  statuses: Record<string, number>;
-  cost: { usd: number; usd_per_success: number | null; tokens: number; model_calls: number };
-  seconds: number;
-  loops: LoopInsight[];
-  waits: { node_id: string; sessions: number; mean: number; max: number }[];
-  breaker: { trips: Record<string, number>; unlocked: number; warnings: number };
-}
 
 export default function Insights({ graph }: { graph: string }) {
   const { t } = useSpeech();
   const query = useQuery({
     queryKey: ["insights", graph],
-    queryFn: () => call<{ graphs: GraphInsight[] }>(`/insights?graph_id=${encodeURIComponent(graph)}`),
+    queryFn: () => call<InsightList>(`/insights?graph_id=${encodeURIComponent(graph)}`),
   });
   useEffect(() => {
     document.title = `${t("insights.title", { graph })} · Rondel`;

@@ -3,7 +3,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useSpeech } from "../../app/i18n";
 import { call } from "../../api/client";
-import type { StepRecord } from "../../api/types";
+import type { StepList, StepRecord } from "../../api/types";
 import { placeOf } from "../../model/address";
 import { asNumber, asText } from "../../model/events";
 import { useScene } from "./context";
@@ -25,7 +25,7 @@ export function Transcript() {
   const query = useInfiniteQuery({
     queryKey: ["transcript", id, done],
     queryFn: ({ pageParam }) =>
-      call<{ steps: StepRecord[]; total: number }>(
+      call<StepList>(
         `/sessions/${encodeURIComponent(id)}/steps?offset=${pageParam}&limit=${PAGE}`,
       ),
     initialPageParam: 0,
