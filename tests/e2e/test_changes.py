@@ -121,6 +121,30 @@ def test_provider_replaces_those_of_graph_files_and_drops_their_options(
     assert "scripted words" not in ran.result["output"]
 
 
+def test_provider_may_name_the_model_too_and_come_from_the_environment(
+    call: Call, graph_file: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inner = "{id: A, type: agent, config: {provider: scripted, answers: [scripted words]}}"
+    graph_file(f"graph: {{id: i, nodes: [{inner}]}}", "inner.yaml")
+    panel = "{id: V, type: vote, config: {agents: {Ann: {provider: scripted, answers: [x]}}}}"
+    held = "{id: S, type: subgraph, config: {file: inner.yaml}}"
+    file = graph_file(f"graph: {{id: o, nodes: [{panel}, {held}], edges: [{{from: V, to: S}}]}}")
+    monkeypatch.setenv("RONDEL_PROVIDER", "simulated:llama3:8b")
+    ran = call("run", file, "-i", "tea", "--json")
+    assert (ran.code, ran.err) == (0, "")
+    models = {e["data"]["model"] for e in ran.lines if e["event"] == "token_usage"}
+    assert models == {"llama3:8b"}
+    ran = call("run", file, "-i", "tea", "--provider", "simulated:other", "--json")
+    assert {e["data"]["model"] for e in ran.lines if e["event"] == "token_usage"} == {"other"}
+
+
+def test_an_option_of_another_provider_is_told_as_such(call: Call, graph_file: Write) -> None:
+    agent = "{id: A, type: agent, config: {provider: openai, name: m, answers: [x]}}"
+    ran = call("check", graph_file(f"graph: {{id: i, nodes: [{agent}]}}"))
+    assert ran.code == 2
+    assert "the key 'answers' does not go with the other settings here" in ran.err
+
+
 def test_the_first_line_says_that_models_are_simulated(call: Call, graph_file: Write) -> None:
     text = "graph: {id: g, nodes: [{id: A, type: agent}]}"
     line = "simulated models: no key, no network; agents without a provider use them"

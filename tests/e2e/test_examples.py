@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rondel.sessions.registry import default_registry
 from tests.e2e.command import ROOT, Ran, rondel
+from tests.openai_server import OpenAIServer
 
 EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*_*"))
 
@@ -83,7 +86,30 @@ def test_an_example_reads_well_in_a_pipe(
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
 def test_an_example_checks_and_tells_how_to_run_it(example: Path, call: Callable[..., Ran]) -> None:
-    ran = call("check", ROOT / graph_of(example))
-    assert (ran.code, ran.err) == (0, "")
+    if expected(example)["runs"]:
+        ran = call("check", ROOT / graph_of(example))
+        assert (ran.code, ran.err) == (0, "")
+    else:
+        assert (ROOT / expected(example)["tested_by"]).exists()
     readme = (example / "README.md").read_text("utf-8")
     assert f"rondel run {graph_of(example)}" in readme
+
+
+SPEAKING = [
+    example for example in EXAMPLES if "role:" in (ROOT / graph_of(example)).read_text("utf-8")
+]
+
+
+@pytest.mark.parametrize("example", SPEAKING, ids=lambda example: example.name)
+def test_one_variable_puts_an_example_on_a_real_provider(
+    example: Path, call: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is asked over HTTP by the model that the variable names, and by no other."""
+    with OpenAIServer('{"score": 95, "decision": "yes"} I agree. green passed') as server:
+        openai = default_registry().config_model("provider", "openai")
+        monkeypatch.setattr(openai, "real", replace(openai.real, address=server.url))
+        monkeypatch.setenv("OPENAI_API_KEY", "of-this-test")
+        monkeypatch.setenv("RONDEL_PROVIDER", "openai:some-model")
+        call("run", ROOT / graph_of(example), "-i", "tea", "--db", ":memory:", "--allow-python")
+    assert server.bodies
+    assert {body["model"] for body in server.bodies} == {"some-model"}

@@ -15,8 +15,12 @@ import pytest
 from tests.e2e.command import ROOT, Ran
 
 EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*_*"))
-WRITTEN = [example for example in EXAMPLES if (example / "graph.yaml").exists()]
-IN_PYTHON = [example for example in EXAMPLES if example not in WRITTEN]
+WRITTEN = [
+    example
+    for example in EXAMPLES
+    if (example / "graph.yaml").exists() and not (example / "pyproject.toml").exists()
+]
+IN_PYTHON = [example for example in EXAMPLES if (example / "graph.py").exists()]
 RUNS = [
     pytest.param(example, run, id=f"{example.name}-{number}")
     for example in WRITTEN

@@ -50,7 +50,12 @@ def run(
     ] = None,
     answers: GivenAnswers = None,
     provider: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Replace every agent's provider.")
+        str | None,
+        typer.Option(
+            metavar="NAME[:MODEL]",
+            envvar="RONDEL_PROVIDER",
+            help="Replace every agent's provider, and its model.",
+        ),
     ] = None,
     compat: Compat = None,
     db: Annotated[

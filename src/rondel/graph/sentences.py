@@ -148,8 +148,11 @@ def _complaint(
 ) -> Complaint:
     kinds = {detail["type"] for detail in details}
     if UNKNOWN in kinds:
-        names = Names(_keys_at(model, path[:-1]))
-        return Complaint(path, f"unknown key {str(path[-1])!r}", names.hint(str(path[-1])))
+        key, names = str(path[-1]), Names(_keys_at(model, path[:-1]))
+        if key in names:
+            message = f"the key {key!r} does not go with the other settings here"
+            return Complaint(path, message, "another provider or type takes it; remove it")
+        return Complaint(path, f"unknown key {key!r}", names.hint(key))
     field = _field_at(model, path)
     if MISSING in kinds:
         return Complaint(path, f"the key {str(path[-1])!r} is missing", _about(field))

@@ -31,6 +31,12 @@ PLACES: dict[str, tuple[Path, ...]] = {
 """The paths of agent configs in the config of each node type that has some."""
 
 
+def provider_and_model(wanted: str) -> tuple[str, str | None]:
+    """`openai:gpt-5` as a provider and a model; a provider alone keeps each agent's model."""
+    provider, _, model = wanted.partition(":")
+    return provider, model or None
+
+
 def configs_in_document(body: Any) -> Iterator[dict[str, Any]]:
     """The config of every agent of a graph's body as it is written, inline graphs included."""
     nodes = body.get("nodes") if isinstance(body, dict) else None
@@ -54,11 +60,11 @@ def configs_of(node: NodeSpec) -> list[AgentConfig]:
     return [each for place in places for each in _at(node.config, place) if _is_agent(each)]
 
 
-def with_provider(node: NodeSpec, provider: str) -> NodeSpec:
-    """The node with all its agents on another provider."""
+def with_provider(node: NodeSpec, wanted: str) -> NodeSpec:
+    """The node with all its agents on another provider, and on its model if one is named."""
     config = node.config
     for place in PLACES.get(node.type, ()):
-        config = _replaced(config, place, provider)
+        config = _replaced(config, place, wanted)
     return node if config is node.config else replace(node, config=config)
 
 
@@ -80,25 +86,30 @@ def _is_agent(value: Any) -> bool:
     return isinstance(value, AgentConfig)
 
 
-def _replaced(value: Any, path: Path, provider: str) -> Any:
+def _replaced(value: Any, path: Path, wanted: str) -> Any:
     """The value with the agents at a path on another provider; itself if nothing changes."""
     if not path:
-        other = _is_agent(value) and (value.provider != provider or value.fallback)
-        return value.with_provider(provider) if other else value
+        provider, model = provider_and_model(wanted)
+        named = {"name": model} if model else {}
+        if not _is_agent(value):
+            return value
+        other = value.provider != provider or value.fallback or model not in (None, value.name)
+        return value.with_provider(provider, **named) if other else value
     if path[0] == EACH:
         agents = cast(dict[str, Any], value)
-        changed = {name: _replaced(each, path[1:], provider) for name, each in agents.items()}
+        changed = {name: _replaced(each, path[1:], wanted) for name, each in agents.items()}
         return changed if any(changed[name] is not agents[name] for name in agents) else value
     field = str(path[0])
     inner = getattr(value, field)
-    changed_inner = _replaced(inner, path[1:], provider)
+    changed_inner = _replaced(inner, path[1:], wanted)
     if changed_inner is inner:
         return value
     return cast("BaseModel", value).model_copy(update={field: changed_inner})
 
 
-def check_provider(provider: str, where: str = "") -> None:
-    """Raise CallError if there is no such provider."""
+def check_provider(wanted: str, where: str = "") -> None:
+    """Raise CallError if there is no such provider; `PROVIDER:MODEL` names a model too."""
+    provider, _ = provider_and_model(wanted)
     known = Names(default_registry().names("provider"), what="there are")
     if provider not in known:
         raise CallError(f"{where}there is no provider {provider!r}; {known.hint(provider)}")
@@ -120,14 +131,17 @@ def replace_in_files(graph: Graph, provider: str) -> None:
         node.spec = with_provider(node.spec, provider)
 
 
-def _replace(config: dict[str, Any], provider: str) -> None:
+def _replace(config: dict[str, Any], wanted: str) -> None:
     """Another provider, without the address, the key and the options of the old one."""
     from rondel.nodes.agent import AgentConfig
 
+    provider, model = provider_and_model(wanted)
     options = default_registry().config_model("provider", provider)
     known = AgentConfig.model_fields.keys() | options.model_fields.keys()
     if config.get("provider") != provider:
         for key in [key for key in config if key not in known or key in ("base_url", "api_key")]:
             del config[key]
     config["provider"] = provider
+    if model is not None:
+        config["name"] = model
     config.pop("fallback", None)
