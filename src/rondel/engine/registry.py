@@ -28,7 +28,16 @@ class Absent:
 class Registry:
     """Names by kind; filled by `register` functions, never on import."""
 
-    KINDS = ("node", "condition", "process", "function", "provider", "contract", "split")
+    KINDS = (
+        "node",
+        "condition",
+        "process",
+        "function",
+        "provider",
+        "embedder",
+        "contract",
+        "split",
+    )
 
     def __init__(self) -> None:
         self._entries: dict[str, dict[str, Registered | Absent]] = {kind: {} for kind in self.KINDS}
@@ -54,6 +63,10 @@ class Registry:
     def provider(self, name: str, config: Any, build: Callable[[Any, Registry], Any]) -> None:
         """Register a provider of language models: `build(config, registry)` returns a Model."""
         self._add("provider", name, Registered(config, build))
+
+    def embedder(self, name: str, config: Any, build: Callable[[Any, Registry], Any]) -> None:
+        """Register a provider of embeddings: `build(config, registry)` returns an Embedder."""
+        self._add("embedder", name, Registered(config, build))
 
     def contract(self, name: str, config: Any, build: Callable[[Any, Registry], Any]) -> None:
         """Register an `until` of loop contracts: `build(config, registry)` returns an Until."""

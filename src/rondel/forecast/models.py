@@ -7,10 +7,12 @@ from random import Random
 
 from rondel.engine.protocols import Usage
 from rondel.engine.registry import Registry
+from rondel.models.embedder import KIND as EMBEDDER
 from rondel.models.model import Answer, Model, ProviderConfig, Request, most_of
 from rondel.models.prose import is_reviewer
 from rondel.models.scripted import ScriptedConfig, scripted
 from rondel.models.simulated import ScoreConfig, SimulatedConfig, SimulatedModel, simulating
+from rondel.models.simulated_embedder import SimulatedEmbedder
 
 RUN: ContextVar[str] = ContextVar("RUN")
 """Which run this code is part of."""
@@ -63,4 +65,5 @@ class ForecastModel:
 
 def forecasting(registry: Registry) -> Registry:
     """The same names, every provider simulated."""
-    return registry.replacing("provider", ForecastModel)
+    simulated = registry.replacing("provider", ForecastModel)
+    return simulated.replacing(EMBEDDER, lambda config, _registry: SimulatedEmbedder(config))

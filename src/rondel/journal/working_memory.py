@@ -76,14 +76,11 @@ class WorkingMemory:
         promotion = Promotion(group, session, address, list(filter(self._is_sure, made)))
         return self._store.remember(promotion, now - self._rules.max_age, self._rules.size)
 
-    def recall(
-        self, session: str, inputs: Mapping[str, Any], now: float, limit: int
-    ) -> list[MemoryEntry]:
+    def recall(self, session: str, inputs: Mapping[str, Any], now: float) -> list[MemoryEntry]:
         """What the session's group remembers, newest first."""
         rules = self._rules
         group = group_of(session, inputs)
-        most = min(limit, rules.size)
-        return self._store.recall(group, now - rules.max_age, most, rules.min_confidence)
+        return self._store.recall(group, now - rules.max_age, rules.size, rules.min_confidence)
 
     def demand_sure(self, confidence: float | None) -> None:
         """Refuse what would be left out."""

@@ -3,80 +3,41 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING
 
 import msgspec
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from rondel.engine.protocols import Usage
 from rondel.engine.registry import Registry
-from rondel.errors import CallError, ModelError
+from rondel.errors import ModelError
 from rondel.graph.guarantees import NO_KEYS, Guarantee
-from rondel.graph.quantities import Wait
-from rondel.models.endpoint import Endpoint, is_local, is_loopback
+from rondel.models.endpoint import Endpoint
 from rondel.models.failure import Failure
 from rondel.models.largest_call import largest_call, most_of_call
 from rondel.models.limiter import limiter_of
-from rondel.models.model import Answer, Files, ProviderConfig, Request
-from rondel.models.params import Params
-from rondel.models.prices import Tariff
+from rondel.models.model import Answer, Files, Request
 from rondel.models.real import PROVIDERS, RealProvider
 from rondel.models.redaction import Text
+from rondel.models.served import ServedConfig
 from rondel.models.tries import Backoff, Tries
 
 if TYPE_CHECKING:
     from rondel.models.exchange import Exchange
 
-Count = Annotated[int, Field(strict=True, ge=1)]
 
-
-class RealConfig(ProviderConfig):
+class RealConfig(ServedConfig):
     """Which model, where, with which key, and how hard it is tried."""
 
-    real: ClassVar[RealProvider]
-
-    name: str = Field(min_length=1)
-    attempts: Annotated[Count, Field(le=20)] = 4
-    backoff: Wait = 0.5
-    max_concurrency: Count = 32
-    requests_per_minute: Count | None = None
     stream: bool = True
 
     def guarantee(self) -> Guarantee:
         """One answer in words, no longer than the model's context."""
         calls = largest_call(self.tariff, self.params.get("max_tokens"), self.attempts)
         return Guarantee(routes=False, emits=True, keys=NO_KEYS, passes=False, calls=calls)
-
-    @property
-    def tariff(self) -> Tariff:
-        """What the model costs: nobody lists what is asked for at a local address."""
-        local = self.base_url is not None and is_local(self.base_url)
-        real = self.real
-        return Tariff(self.name, real.prices, self.price, listed=not local, free=real.free)
-
-    @field_validator("params")
-    @classmethod
-    def _params_are_right(cls, params: dict[str, Any]) -> dict[str, Any]:
-        refused = Params.model_validate(params).refused_by(cls.real.dialect)
-        if refused:
-            raise ValueError(f"{cls.real.name} does not take {', '.join(refused)}")
-        return params
-
-    @field_validator("base_url")
-    @classmethod
-    def _is_an_address(cls, base_url: str | None) -> str | None:
-        if base_url is not None:
-            parts = urlsplit(base_url)
-            if parts.scheme not in ("http", "https") or not parts.hostname:
-                raise ValueError("must be an address like https://example.org/v1")
-            if parts.fragment:
-                raise ValueError("must have no fragment: what follows # is never sent")
-        return base_url
 
 
 class AddressedConfig(RealConfig):
@@ -184,38 +145,7 @@ def _exchange_with(endpoint: Endpoint) -> Exchange:
 
 
 def _build(config: RealConfig, registry: Registry) -> BridgeModel:
-    real = config.real
-    endpoint = Endpoint(
-        real,
-        config.name,
-        config.base_url or real.address,
-        _key(config),
-        Params.model_validate(config.params),
-        config.stream,
-        config.tariff,
-    )
-    return BridgeModel(config, endpoint, registry)
-
-
-def _key(config: RealConfig) -> str | None:
-    """The key that is set, else the environment's; that one is for the provider's own address.
-
-    A graph that names another address does not get a key that was made for the provider, unless
-    the graph says so or the address is of this machine.
-    """
-    real = config.real
-    if config.api_key is not None and (given := config.api_key.get_secret_value().strip()):
-        return given
-    at_home = config.base_url is None or not real.address or is_loopback(config.base_url)
-    found = next(filter(None, (os.environ.get(name, "").strip() for name in real.keys)), None)
-    if found and at_home:
-        return found
-    if config.base_url is None and real.keys:
-        raise CallError(
-            f"the provider {real.name!r} needs a key: set {real.keys[0]} in the environment or "
-            "api_key in the graph, or run with --provider simulated"
-        )
-    return None
+    return BridgeModel(config, config.endpoint(config.stream), registry)
 
 
 def _config_of(real: RealProvider) -> type[RealConfig]:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx2
-from pydantic_ai.models import Model, create_async_httpx2_client
+from pydantic_ai.models import create_async_httpx2_client
 
 from rondel.models.redaction import origin_of
 
 CONNECT_TIMEOUT = 10.0
 """Seconds within which an address must take a connection."""
 
+M = TypeVar("M")
 Query = tuple[tuple[str, str], ...]
 
 
@@ -41,7 +42,7 @@ class Connections:
 
     def __init__(self) -> None:
         self._clients: dict[tuple[float, Query], httpx2.AsyncClient] = {}
-        self._models: dict[object, Model[Any]] = {}
+        self._models: dict[object, Any] = {}
 
     def client(self, timeout: float, query: Query = ()) -> httpx2.AsyncClient:
         """The client that waits so long for a sign of life, and adds the query to every request."""
@@ -54,11 +55,12 @@ class Connections:
             self._clients[key] = client
         return self._clients[key]
 
-    def model(self, owner: object, make: Callable[[Connections], Model[Any]]) -> Model[Any]:
+    def model(self, owner: object, make: Callable[[Connections], M]) -> M:
         """The owner's model, made on its first call in this loop."""
         if owner not in self._models:
             self._models[owner] = make(self)
-        return self._models[owner]
+        model: M = self._models[owner]
+        return model
 
     async def close(self) -> None:
         """Close all connections."""

@@ -6,8 +6,8 @@ import asyncio
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
-from importlib import import_module
 from typing import Any, cast
 
 from pydantic_ai.messages import (
@@ -18,25 +18,20 @@ from pydantic_ai.messages import (
     TextPart,
     TextPartDelta,
 )
-from pydantic_ai.models import Model
-from pydantic_ai.profiles import ModelProfile
-from pydantic_ai.providers import Provider
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import RequestUsage
 
 from rondel.engine.protocols import Usage
 from rondel.graph.surrogates import whole
-from rondel.models.connections import Connections, connections
+from rondel.models.connections import connections
 from rondel.models.dialogue import calls_of, messages_of, parameters_of, record_of, text_of
 from rondel.models.endpoint import Endpoint
 from rondel.models.failure import Failure
 from rondel.models.failures import failure_of
+from rondel.models.library import model_of
 from rondel.models.metering import counted, said_in
 from rondel.models.model import Answer, Request
 from rondel.models.tokens import count_input, count_tokens
-
-NO_KEY = "none"
-"""What is sent as key to an address that needs none: the libraries want some text."""
 
 
 class Exchange:
@@ -73,7 +68,8 @@ class Exchange:
         return self._answer(response, request)
 
     async def _response(self, request: Request, emit: Callable[[str], None]) -> ModelResponse:
-        model = (await connections()).model(self, self._made)
+        held = await connections()
+        model = held.model(self, partial(model_of, self._endpoint))
         messages = messages_of(request)
         parameters = parameters_of(request, model.profile)
         settings = self._settings(request)
@@ -150,57 +146,6 @@ class Exchange:
         if tariff is None:
             return 0.0
         return tariff.usd(taken, given, cache_read=cached, cache_write=written) or 0.0
-
-    # The library's models
-
-    def _made(self, held: Connections) -> Model[Any]:
-        endpoint = self._endpoint
-        client = held.client(endpoint.params.timeout, endpoint.query)
-        name, address, key = endpoint.model, endpoint.base, endpoint.key or NO_KEY
-        if self._provider.dialect == "anthropic":
-            from pydantic_ai.models.anthropic import AnthropicModel
-            from pydantic_ai.providers.anthropic import AnthropicProvider
-
-            anthropic = AnthropicProvider(api_key=key, base_url=address, http_client=client)
-            return AnthropicModel(name, provider=anthropic)
-        if self._provider.dialect == "google":
-            from pydantic_ai.models.google import GoogleModel
-            from pydantic_ai.providers.google import GoogleProvider
-
-            google = GoogleProvider(api_key=key, base_url=address, http_client=client)
-            return GoogleModel(name, provider=google)
-        from pydantic_ai.providers.openai import OpenAIProvider
-        from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
-
-        from rondel.models.openai_chat import ChatModel
-
-        if self._provider.name == "openai" and endpoint.is_own_address:
-            openai = OpenAIProvider(base_url=address, api_key=key, http_client=client)
-            return ChatModel(name, provider=openai)
-        similar = OpenAICompatibleProvider(
-            self._provider.name,
-            base_url=address,
-            api_key=key,
-            http_client=client,
-            profile=self._profile(),
-        )
-        return ChatModel(name, provider=similar, profile=self._differences())
-
-    def _profile(self) -> Callable[[str], ModelProfile | None] | None:
-        """What the vendor's models can do; None: what models behind such an address usually can."""
-        if not self._provider.profile or self._provider.name == "openai":
-            return None
-        module, _, name = self._provider.profile.partition(":")
-        vendor: type[Provider[Any]] = getattr(
-            import_module(f"pydantic_ai.providers.{module}"), name
-        )
-        return vendor.model_profile
-
-    def _differences(self) -> ModelProfile | None:
-        """Servers that only resemble OpenAI's know `max_tokens`, not its newer name."""
-        if self._provider.name == "azure":
-            return None
-        return cast(ModelProfile, {"openai_chat_supports_max_completion_tokens": False})
 
 
 def _header_of(idempotency_key: str) -> str:

@@ -137,6 +137,9 @@ PROVIDERS = (
 )
 """All that a graph can name and run."""
 
+EMBEDDING = tuple(real for real in PROVIDERS if real.dialect in ("openai", "google"))
+"""Those of them that embed: Anthropic has no such models."""
+
 UNBRIDGED = ("bedrock", "cohere", "huggingface", "vertex")
 """Known, so that a graph with them loads; they run on another provider only."""
 

@@ -2,58 +2,123 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Sequence
 from functools import partial
 from typing import Any
 
 import msgspec
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit
 from rondel.engine.registry import Registry
+from rondel.errors import ModelError
 from rondel.graph.guarantees import Calls, Guarantee
 from rondel.graph.moments import to_millisecond
-from rondel.guards.memory import attempt
+from rondel.guards.memory import MEMORY_ERROR, attempt, failure_face
 from rondel.journal.store import MemoryEntry
 from rondel.journal.working_memory import WorkingMemory
-from rondel.nodes.recollection import HISTORY
+from rondel.models.embedder import (
+    Embedded,
+    Embedder,
+    EmbeddingConfig,
+    embedding_config_for,
+    similarity,
+)
+from rondel.models.served import ServedConfig
+from rondel.nodes.recollection import HISTORY, text_of
+from rondel.nodes.relevance import best, by_words, merged
 
 MEMORY = "memory"
 
 
 class MemoryConfig(BaseModel):
-    """How much it retrieves."""
+    """How much it retrieves, and by what."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    limit: int = Field(50, strict=True, ge=1, description="The newest that many entries.")
+    limit: int = Field(
+        50,
+        strict=True,
+        ge=1,
+        description="The most entries: those that have most to do with the node's input.",
+    )
+    embedding: EmbeddingConfig | None = Field(
+        None,
+        description="The model by which entries of like meaning are found; without it they are "
+        "found by recency and words.",
+    )
 
     def guarantee(self) -> Guarantee:
         """It hands its input on, with what is remembered."""
         keys = frozenset({HISTORY})
-        return Guarantee(routes=False, emits=True, keys=keys, free_text=False, calls=Calls())
+        return Guarantee(routes=False, emits=True, keys=keys, free_text=False, calls=self._calls())
+
+    def _calls(self) -> Calls:
+        """One call for the question, one for the entries that are new, each tried so often."""
+        if self.embedding is None:
+            return Calls()
+        options = self.embedding.options
+        attempts = options.attempts if isinstance(options, ServedConfig) else 1
+        free = 0.0 if isinstance(options, ServedConfig) and options.tariff.free else None
+        return Calls(2 * attempts, None, free, why="what is remembered has no fixed length")
 
 
 class MemoryProcessor:
     """Passes its last message on, with the group's working memory in its data."""
 
-    __slots__ = ("_limit", "_registry")
+    __slots__ = ("_embedder", "_limit", "_registry")
 
     def __init__(self, config: MemoryConfig, registry: Registry) -> None:
         self._limit = config.limit
         self._registry = registry
+        self._embedder = None if config.embedding is None else config.embedding.built(registry)
 
     async def process(self, ctx: Context) -> Emit:
         memory: WorkingMemory = self._registry.service(MEMORY)
-        recall = partial(memory.recall, ctx.session_id, ctx.inputs, ctx.now, self._limit)
-        found = await attempt(ctx, "retrieval", recall) or []
+        recall = partial(memory.recall, ctx.session_id, ctx.inputs, ctx.now)
+        entries = await attempt(ctx, "retrieval", recall) or []
+        found = await self._found(ctx, entries)
         last = ctx.messages[-1] if ctx.messages else Message()
-        data = {**last.data, HISTORY: [_face(entry) for entry in reversed(found)]}
+        data = {**last.data, HISTORY: [_face(*each) for each in reversed(found)]}
         return Emit((Message(last.content, data, last.role, kept=last.kept),))
 
+    async def _found(
+        self, ctx: Context, entries: Sequence[MemoryEntry]
+    ) -> list[tuple[MemoryEntry, float | None]]:
+        """What of the entries to retrieve, newest first; with its similarity, if that is known."""
+        if not entries or not ctx.text.strip():
+            return [(entry, None) for entry in entries[: self._limit]]
+        texts = [text_of(msgspec.to_builtins(entry.content)) for entry in entries]
+        near = None if self._embedder is None else await _nearness(ctx, self._embedder, texts)
+        if near is not None:
+            return [(entries[place], near[place]) for place in best(near, self._limit)]
+        figures = merged(by_words(ctx.text, texts))
+        return [(entries[place], None) for place in best(figures, self._limit)]
 
-def _face(entry: MemoryEntry) -> dict[str, Any]:
-    return {
+
+async def _nearness(ctx: Context, embedder: Embedder, texts: list[str]) -> list[float] | None:
+    """How near each text is to what the node was given; None if the model cannot tell."""
+    try:
+        question = await _paid(ctx, embedder.embed([ctx.text], "query"))
+        known = await _paid(ctx, embedder.embed(texts, "document"))
+    except ModelError as error:
+        await ctx.substep("embedding", partial(failure_face, error), MEMORY_ERROR)
+        return None
+    return [similarity(question.vectors[0], vector) for vector in known.vectors]
+
+
+async def _paid(ctx: Context, embedding: Awaitable[Embedded]) -> Embedded:
+    """The embeddings, with leave of the budgets, and in the ledger."""
+    await ctx.reserve(lambda: None)
+    embedded = await embedding
+    for usage in embedded.usages:
+        ctx.charge(usage)
+    return embedded
+
+
+def _face(entry: MemoryEntry, near: float | None) -> dict[str, Any]:
+    face = {
         "content": msgspec.to_builtins(entry.content),
         "node_id": entry.node_id,
         "session": entry.session,
@@ -61,8 +126,16 @@ def _face(entry: MemoryEntry) -> dict[str, Any]:
         "confidence": entry.confidence,
         "timestamp": to_millisecond(entry.created_at),
     }
+    return face if near is None else {**face, "similarity": round(near, 4)}
 
 
 def register(registry: Registry) -> None:
     """Add `memory`."""
-    registry.node(MEMORY, MemoryConfig, MemoryProcessor)
+    embedding: Any = embedding_config_for(registry)
+    bound = create_model(
+        "MemoryConfig",
+        __base__=MemoryConfig,
+        __module__=__name__,
+        embedding=(embedding | None, MemoryConfig.model_fields["embedding"]),
+    )
+    registry.node(MEMORY, bound, MemoryProcessor)

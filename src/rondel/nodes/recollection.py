@@ -35,11 +35,11 @@ def remembered(data: Mapping[str, Any]) -> list[Message]:
     history = data.get(HISTORY)
     if not isinstance(history, list) or not history:
         return []
-    lines = [f"- {_text(entry)}" for entry in history]
+    lines = [f"- {text_of(entry)}" for entry in history]
     return [Message("\n".join([HEADING, *lines]), role="user")]
 
 
-def _text(entry: Any) -> str:
+def text_of(entry: Any) -> str:
     """What an entry says, whoever made it."""
     content = entry.get("content", entry) if isinstance(entry, dict) else entry
     if isinstance(content, str):

@@ -30,6 +30,12 @@ PLACES: dict[str, tuple[Path, ...]] = {
 }
 """The paths of agent configs in the config of each node type that has some."""
 
+EMBEDDINGS: dict[str, tuple[Path, ...]] = {"memory": (("embedding",),)}
+"""The same for the configs of models that embed."""
+
+OFFLINE = ("scripted", "simulated")
+"""Providers without a network: what is run on them embeds without one too."""
+
 
 def provider_and_model(wanted: str) -> tuple[str, str | None]:
     """`openai:gpt-5` as a provider and a model; a provider alone keeps each agent's model."""
@@ -37,7 +43,9 @@ def provider_and_model(wanted: str) -> tuple[str, str | None]:
     return provider, model or None
 
 
-def configs_in_document(body: Any) -> Iterator[dict[str, Any]]:
+def configs_in_document(
+    body: Any, places: dict[str, tuple[Path, ...]] = PLACES
+) -> Iterator[dict[str, Any]]:
     """The config of every agent of a graph's body as it is written, inline graphs included."""
     nodes = body.get("nodes") if isinstance(body, dict) else None
     for node in nodes if isinstance(nodes, list) else ():
@@ -48,10 +56,10 @@ def configs_in_document(body: Any) -> Iterator[dict[str, Any]]:
         config = node.get("config")
         if not isinstance(config, dict):
             continue
-        for place in PLACES.get(str(node.get("type")), ()):
+        for place in places.get(str(node.get("type")), ()):
             yield from (each for each in _at(config, place) if isinstance(each, dict))
         for key in ("graph", "config"):
-            yield from configs_in_document(config.get(key))
+            yield from configs_in_document(config.get(key), places)
 
 
 def configs_of(node: NodeSpec) -> list[AgentConfig]:
@@ -65,6 +73,15 @@ def with_provider(node: NodeSpec, wanted: str) -> NodeSpec:
     config = node.config
     for place in PLACES.get(node.type, ()):
         config = _replaced(config, place, wanted)
+    return node if config is node.config else replace(node, config=config)
+
+
+def without_network(node: NodeSpec) -> NodeSpec:
+    """The node with the model by which it finds things simulated."""
+    config = node.config
+    for (field,) in EMBEDDINGS.get(node.type, ()):
+        if (embedding := getattr(config, str(field), None)) is not None:
+            config = config.model_copy(update={field: embedding.simulated()})
     return node if config is node.config else replace(node, config=config)
 
 
@@ -119,6 +136,10 @@ def replace_in_document(document: dict[str, Any], provider: str) -> None:
     """Put every agent of a document on another provider."""
     for config in configs_in_document(document.get("graph", document)):
         _replace(config, provider)
+    if provider in OFFLINE:
+        for config in configs_in_document(document.get("graph", document), EMBEDDINGS):
+            config.clear()
+            config["provider"] = "simulated"
 
 
 def replace_in_files(graph: Graph, provider: str) -> None:
@@ -129,6 +150,8 @@ def replace_in_files(graph: Graph, provider: str) -> None:
         replace_in_document(document, provider)
     for node in graph.plan().nodes:
         node.spec = with_provider(node.spec, provider)
+        if provider in OFFLINE:
+            node.spec = without_network(node.spec)
 
 
 def _replace(config: dict[str, Any], wanted: str) -> None:

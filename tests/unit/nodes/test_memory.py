@@ -12,6 +12,7 @@ from rondel.graph.spec import MemorySpec
 from rondel.journal.memory import MemoryStore
 from rondel.journal.store import Group, MemoryEntry
 from rondel.journal.working_memory import WorkingMemory
+from rondel.sessions.agents import replace_in_document
 from rondel.testing.memory_suite import promotion
 from tests.unit.nodes.context import FakeContext, of_data, of_text
 from tests.unit.nodes.running import built, emitted, problems, registry_with, step
@@ -135,3 +136,71 @@ def test_what_a_session_changes_in_its_history_is_its_own() -> None:
 @pytest.mark.parametrize("limit", [0, -1, 1.5, "5", True])
 def test_a_limit_is_a_whole_number_of_at_least_one(limit: Any) -> None:
     assert problems("memory", {"limit": limit})
+
+
+FACTS = (
+    "The kettle boils at ninety degrees up here.",
+    "Our readers dislike exclamation marks.",
+    "The invoice goes to the Lyon office.",
+    "茶叶要用软水冲泡。",
+    "Nobody answers on Fridays.",
+)
+
+
+def test_without_a_model_it_finds_by_words_and_fills_up_with_the_newest() -> None:
+    found = history(node(store_of(*FACTS), limit=2), of_text("Invoice: where to?", inputs=GROUP))
+    assert found == [FACTS[2], FACTS[4]]
+    chinese = history(node(store_of(*FACTS), limit=1), of_text("用什么水冲泡茶叶？", inputs=GROUP))
+    assert chinese == [FACTS[3]]
+
+
+def test_a_word_that_all_entries_have_decides_nothing() -> None:
+    store = store_of(*(f"The answer is {word}." for word in ("one", "two", "three")))
+    assert history(node(store, limit=1), of_text("the answer", inputs=GROUP)) == [
+        "The answer is three."
+    ]
+
+
+def test_with_a_model_it_finds_by_meaning_and_says_how_near_it_is() -> None:
+    processor = node(store_of(*FACTS), limit=2, embedding={})
+    ctx = of_text("exclamations and readers", inputs=GROUP)
+    found = emitted(processor, ctx).data["history_context"]
+    assert FACTS[1] in [entry["content"] for entry in found]
+    nearest = max(found, key=lambda entry: entry["similarity"])
+    assert nearest["content"] == FACTS[1]
+    assert 0 < nearest["similarity"] <= 1
+    assert [usage.model for usage in ctx.charged] == ["simulated", "simulated"]
+    assert all(usage.input_tokens and not usage.output_tokens for usage in ctx.charged)
+
+
+def test_by_meaning_too_it_sees_its_own_group_only() -> None:
+    store = store_of(*FACTS, group="other")
+    assert history(node(store, embedding={}), of_text(FACTS[0], inputs=GROUP)) == []
+
+
+def test_a_model_that_cannot_embed_is_an_event_and_words_are_used() -> None:
+    embedding = {"provider": "openai", "name": "m", "base_url": "http://127.0.0.1:9", "attempts": 1}
+    ctx = of_text("the invoice", inputs=GROUP)
+    assert history(node(store_of(*FACTS), limit=1, embedding=embedding), ctx) == [FACTS[2]]
+    assert ctx.told == [("embedding", "memory_error")]
+
+
+@pytest.mark.parametrize(
+    ("embedding", "problem"),
+    [
+        ({"provider": "anthropic"}, "no provider 'anthropic' embeds"),
+        ({"provider": "simulated", "dimensions": 3}, "dimensions"),
+        ({"provider": "openai"}, "name"),
+        ({"provider": "openai", "name": "m", "dimensions": 0}, "dimensions"),
+        ({"provider": "vllm", "name": "m"}, "base_url"),
+    ],
+)
+def test_a_model_that_cannot_be_is_an_error_at_load(embedding: Any, problem: str) -> None:
+    assert problem in "\n".join(problems("memory", {"embedding": embedding}))
+
+
+def test_simulated_providers_embed_without_a_network() -> None:
+    nodes = [{"id": "a", "type": "memory", "config": {"embedding": {"provider": "openai"}}}]
+    document: dict[str, Any] = {"graph": {"nodes": nodes}}
+    replace_in_document(document, "simulated")
+    assert nodes[0]["config"] == {"embedding": {"provider": "simulated"}}

@@ -1,0 +1,137 @@
+"""The bridge to real models that embed: keys, limits and retries as for those that speak."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from array import array
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from cachetools import LRUCache
+from pydantic import Field
+
+from rondel.engine.protocols import Usage
+from rondel.engine.registry import Registry
+from rondel.errors import ModelError
+from rondel.models.embedder import Embedded, Purpose, Vector
+from rondel.models.endpoint import Endpoint
+from rondel.models.failure import Failure
+from rondel.models.limiter import limiter_of
+from rondel.models.metering import plausible
+from rondel.models.real import EMBEDDING, RealProvider
+from rondel.models.redaction import Text
+from rondel.models.served import Count, ServedConfig
+from rondel.models.tokens import count_tokens
+from rondel.models.tries import Backoff, Tries
+
+if TYPE_CHECKING:
+    from rondel.models.embedding_exchange import EmbeddingExchange
+
+BATCH = 100
+"""Texts in one call: the fewest that some provider takes."""
+
+KNOWN = 2000
+"""Vectors that a process keeps: a text that comes back every round is embedded once."""
+
+_known: LRUCache[tuple[object, ...], Vector] = LRUCache(KNOWN)
+
+
+class EmbedderConfig(ServedConfig):
+    """A model that embeds, and how long its vectors are where that can be chosen."""
+
+    dimensions: Count | None = None
+
+
+class AddressedEmbedderConfig(EmbedderConfig):
+    """The same for a provider that is not at one known address."""
+
+    base_url: Text = Field(min_length=1)
+
+
+class BridgeEmbedder:
+    """Embeds with a real model, each text once, within the limits of its provider."""
+
+    def __init__(self, config: EmbedderConfig, endpoint: Endpoint) -> None:
+        self._config = config
+        self._endpoint = endpoint
+        self._backoff = Backoff(config.attempts, config.backoff)
+        self._limiter = limiter_of(endpoint.provider.name, endpoint.address)
+        self._exchange: EmbeddingExchange | None = None
+
+    async def embed(self, texts: Sequence[str], purpose: Purpose = "document") -> Embedded:
+        """The vectors; what is known of them already is not asked for."""
+        keys = [self._key(text, purpose) for text in texts]
+        found = {key: _known[key] for key in keys if key in _known}
+        new = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
+        usages: list[Usage] = []
+        wanted = list(new.items())
+        for at in range(0, len(wanted), BATCH):
+            batch = wanted[at : at + BATCH]
+            vectors, usage = await self._asked([text for _, text in batch], purpose)
+            usages.append(usage)
+            for (key, _), vector in zip(batch, vectors, strict=True):
+                found[key] = _known[key] = vector
+        return Embedded([found[key] for key in keys], usages)
+
+    def _key(self, text: str, purpose: Purpose) -> tuple[object, ...]:
+        asked = self._endpoint
+        digest = sha256(text.encode(errors="replace")).digest()
+        model = asked.provider.name, asked.address, asked.model, self._config.dimensions
+        return (*model, purpose, digest)
+
+    async def _asked(self, texts: list[str], purpose: Purpose) -> tuple[list[Vector], Usage]:
+        """The vectors of one batch, tried until they come."""
+        exchange = self._exchange or await self._opened()
+        config, tries = self._config, Tries(self._backoff, self._limiter)
+        limits = config.max_concurrency, config.requests_per_minute, tries.ticket
+        while True:
+            try:
+                async with self._limiter.slot(*limits):
+                    started = time.monotonic()
+                    result = await exchange.once(texts, purpose)
+            except Failure as failure:
+                pause = tries.pause_after(failure)
+                if pause is None:
+                    text = self._endpoint.redaction.of(f"{failure.what}; {failure.remedy}")
+                    raise ModelError(text, retryable=not failure.lasting) from None
+                await asyncio.sleep(pause)
+                continue
+            self._limiter.answered()
+            usage = self._usage(result.usage.input_tokens, texts, time.monotonic() - started)
+            return [array("f", vector) for vector in result.embeddings], usage
+
+    async def _opened(self) -> EmbeddingExchange:
+        """The library takes a second or two to import: not in the event loop."""
+        self._exchange = await asyncio.to_thread(_exchange_with, self._endpoint, self._config)
+        return self._exchange
+
+    def _usage(self, reported: int, texts: list[str], duration: float) -> Usage:
+        """What is reported; Google's API reports nothing."""
+        taken = plausible(reported) or sum(count_tokens(text) for text in texts)
+        tariff, model = self._endpoint.tariff, self._endpoint.model
+        price = (None if tariff is None else tariff.usd(taken, 0)) or 0.0
+        return Usage(model, taken, 0, price, duration, estimated=not plausible(reported))
+
+
+def _exchange_with(endpoint: Endpoint, config: EmbedderConfig) -> EmbeddingExchange:
+    from rondel.models.embedding_exchange import EmbeddingExchange
+
+    return EmbeddingExchange(endpoint, config.dimensions)
+
+
+def _config_of(real: RealProvider) -> type[EmbedderConfig]:
+    base = EmbedderConfig if real.address else AddressedEmbedderConfig
+    name = f"{real.name.capitalize()}EmbedderConfig"
+    return type(name, (base,), {"real": real, "__module__": __name__, "__doc__": base.__doc__})
+
+
+def _build(config: EmbedderConfig, _registry: Registry) -> BridgeEmbedder:
+    return BridgeEmbedder(config, config.endpoint())
+
+
+def register(registry: Registry) -> None:
+    """Add every provider whose dialect has embeddings."""
+    for real in EMBEDDING:
+        registry.embedder(real.name, _config_of(real), _build)

@@ -1,0 +1,94 @@
+"""The provider library's models and embedding models, one for each endpoint and event loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, cast
+
+from pydantic_ai.embeddings import EmbeddingModel
+from pydantic_ai.models import Model
+from pydantic_ai.profiles import ModelProfile
+from pydantic_ai.providers import Provider
+
+from rondel.models.connections import Connections
+from rondel.models.endpoint import Endpoint
+
+NO_KEY = "none"
+"""What is sent as key to an address that needs none: the libraries want some text."""
+
+
+def model_of(asked: Endpoint, held: Connections) -> Model[Any]:
+    """The library's model of an endpoint, over these connections."""
+    vendor = _vendor_of(asked, held)
+    match asked.provider.dialect:
+        case "anthropic":
+            from pydantic_ai.models.anthropic import AnthropicModel
+
+            return AnthropicModel(asked.model, provider=vendor)
+        case "google":
+            from pydantic_ai.models.google import GoogleModel
+
+            return GoogleModel(asked.model, provider=vendor)
+        case "openai":
+            from rondel.models.openai_chat import ChatModel
+
+            return ChatModel(asked.model, provider=vendor, profile=_differences(asked))
+
+
+def embedding_model_of(asked: Endpoint, held: Connections) -> EmbeddingModel:
+    """The same for a model that embeds."""
+    vendor = _vendor_of(asked, held)
+    if asked.provider.dialect == "google":
+        from pydantic_ai.embeddings.google import GoogleEmbeddingModel
+
+        return GoogleEmbeddingModel(asked.model, provider=vendor)
+    from pydantic_ai.embeddings.openai import OpenAIEmbeddingModel
+
+    return OpenAIEmbeddingModel(asked.model, provider=vendor)
+
+
+def _vendor_of(asked: Endpoint, held: Connections) -> Provider[Any]:
+    """The library's provider: the address, the key and the client."""
+    client = held.client(asked.params.timeout, asked.query)
+    address, key = asked.base, asked.key or NO_KEY
+    if asked.provider.dialect == "anthropic":
+        from pydantic_ai.providers.anthropic import AnthropicProvider
+
+        return AnthropicProvider(api_key=key, base_url=address, http_client=client)
+    if asked.provider.dialect == "google":
+        from pydantic_ai.providers.google import GoogleProvider
+
+        return GoogleProvider(api_key=key, base_url=address, http_client=client)
+    from pydantic_ai.providers.openai import OpenAIProvider
+    from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
+
+    if _is_openai(asked):
+        return OpenAIProvider(base_url=address, api_key=key, http_client=client)
+    return OpenAICompatibleProvider(
+        asked.provider.name,
+        base_url=address,
+        api_key=key,
+        http_client=client,
+        profile=_profile(asked),
+    )
+
+
+def _is_openai(asked: Endpoint) -> bool:
+    return asked.provider.name == "openai" and asked.is_own_address
+
+
+def _profile(asked: Endpoint) -> Callable[[str], ModelProfile | None] | None:
+    """What the vendor's models can do; None: what models behind such an address usually can."""
+    if not asked.provider.profile or asked.provider.name == "openai":
+        return None
+    module, _, name = asked.provider.profile.partition(":")
+    vendor: type[Provider[Any]] = getattr(import_module(f"pydantic_ai.providers.{module}"), name)
+    return vendor.model_profile
+
+
+def _differences(asked: Endpoint) -> ModelProfile | None:
+    """Servers that only resemble OpenAI's know `max_tokens`, not its newer name."""
+    if _is_openai(asked) or asked.provider.name == "azure":
+        return None
+    return cast(ModelProfile, {"openai_chat_supports_max_completion_tokens": False})

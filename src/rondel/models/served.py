@@ -1,0 +1,83 @@
+"""What a graph sets of a real provider: the model, where it is, its key, how hard it is tried."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, Any, ClassVar
+from urllib.parse import urlsplit
+
+from pydantic import Field, field_validator
+
+from rondel.errors import CallError
+from rondel.graph.quantities import Wait
+from rondel.models.endpoint import Endpoint, is_local, is_loopback
+from rondel.models.model import ProviderConfig
+from rondel.models.params import Params
+from rondel.models.prices import Tariff
+from rondel.models.real import RealProvider
+
+Count = Annotated[int, Field(strict=True, ge=1)]
+
+
+class ServedConfig(ProviderConfig):
+    """A model that a provider serves, and the limits within which it is asked."""
+
+    real: ClassVar[RealProvider]
+
+    name: str = Field(min_length=1)
+    attempts: Annotated[Count, Field(le=20)] = 4
+    backoff: Wait = 0.5
+    max_concurrency: Count = 32
+    requests_per_minute: Count | None = None
+
+    @property
+    def tariff(self) -> Tariff:
+        """What the model costs: nobody lists what is asked for at a local address."""
+        local = self.base_url is not None and is_local(self.base_url)
+        real = self.real
+        return Tariff(self.name, real.prices, self.price, listed=not local, free=real.free)
+
+    def endpoint(self, stream: bool = True) -> Endpoint:
+        """Where it is reached; CallError where the key is missing."""
+        address = self.base_url or self.real.address
+        params = Params.model_validate(self.params)
+        return Endpoint(self.real, self.name, address, self._key(), params, stream, self.tariff)
+
+    def _key(self) -> str | None:
+        """The key that is set, else the environment's; that one is for the provider's own address.
+
+        A graph that names another address does not get a key that was made for the provider,
+        unless the graph says so or the address is of this machine.
+        """
+        real = self.real
+        if self.api_key is not None and (given := self.api_key.get_secret_value().strip()):
+            return given
+        at_home = self.base_url is None or not real.address or is_loopback(self.base_url)
+        found = next(filter(None, (os.environ.get(name, "").strip() for name in real.keys)), None)
+        if found and at_home:
+            return found
+        if self.base_url is None and real.keys:
+            raise CallError(
+                f"the provider {real.name!r} needs a key: set {real.keys[0]} in the environment or "
+                "api_key in the graph, or run with --provider simulated"
+            )
+        return None
+
+    @field_validator("params")
+    @classmethod
+    def _params_are_right(cls, params: dict[str, Any]) -> dict[str, Any]:
+        refused = Params.model_validate(params).refused_by(cls.real.dialect)
+        if refused:
+            raise ValueError(f"{cls.real.name} does not take {', '.join(refused)}")
+        return params
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_an_address(cls, base_url: str | None) -> str | None:
+        if base_url is not None:
+            parts = urlsplit(base_url)
+            if parts.scheme not in ("http", "https") or not parts.hostname:
+                raise ValueError("must be an address like https://example.org/v1")
+            if parts.fragment:
+                raise ValueError("must have no fragment: what follows # is never sent")
+        return base_url
