@@ -110,6 +110,38 @@ def test_repair_saves_what_is_whole_and_names_the_rest(
     assert call("answer", waiting, "approve", "--db", target).code == 0
 
 
+def test_a_damaged_log_is_refused_untouched_and_what_lies_before_it_is_saved(
+    call: Call, three: list[str], graph_file: Write, tmp_path: Path
+) -> None:
+    db, left = os.environ["RONDEL_DB"], tmp_path / "left.db"
+    other = sqlite3.connect(db, isolation_level=None)  # who keeps it open keeps its log
+    try:
+        other.execute("SELECT * FROM session").fetchall()
+        for task in ("oil", "wine"):
+            assert rondel("run", graph_file(graphs.LOOP), "-i", task).code == 0
+        everything = ids(call)
+        for end in ("", "-wal"):
+            shutil.copyfile(f"{db}{end}", f"{left}{end}")
+    finally:
+        other.close()
+    log = bytearray(Path(f"{left}-wal").read_bytes())
+    log[len(log) // 5] ^= 4
+    Path(f"{left}-wal").write_bytes(log)
+    for verb in (("sessions", "--db", left), ("verify", left)):
+        ran = call(*verb)
+        assert ran.code != 0
+        assert "its log is damaged at page " in ran.err + ran.out
+        assert "rondel repair" in ran.err + ran.out
+    target = str(tmp_path / "new.db")
+    ran = call("repair", str(left), target)
+    assert ran.code == 1
+    assert "log  lost: what was committed from page " in ran.out
+    saved = ids(call, "--db", target)
+    assert set(three) <= set(saved) < set(everything)
+    assert Path(f"{left}-wal").read_bytes() == log
+    assert call("verify", target).code == 0
+
+
 def test_repair_keeps_what_is_there(call: Call, three: list[str], tmp_path: Path) -> None:
     target = tmp_path / "new.db"
     target.write_text("mine")

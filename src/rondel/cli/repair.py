@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -11,6 +13,7 @@ import typer
 from rondel.cli.options import Debug
 from rondel.cli.verify import existing
 from rondel.journal.backup import demand_new
+from rondel.journal.log_damage import beside, log_damage
 from rondel.journal.sqlite import SqliteStore
 from rondel.sessions.engine import Engine
 from rondel.sessions.salvage import Salvage, whole_verdicts
@@ -30,7 +33,26 @@ def repair(
 
 async def _repair(path: Path, target: Path) -> int:
     demand_new(target)
-    store = SqliteStore(path)
+    damage = log_damage(path)
+    if damage is None:
+        return _told(*await _save(path, target), target)
+    with TemporaryDirectory(dir=target.parent, prefix=".rondel-repair-") as folder:
+        salvage, sessions = await _save(_copied(path, Path(folder)), target)
+    salvage.lost.append(("log", f"what was committed from page {damage.page} on"))
+    return _told(salvage, sessions, target)
+
+
+def _copied(path: Path, folder: Path) -> Path:
+    """A copy to read: SQLite would cut off the log, and the file is to stay as it is."""
+    copy = folder / path.name
+    shutil.copyfile(path, copy)
+    shutil.copyfile(beside(path), beside(copy))
+    return copy
+
+
+async def _save(path: Path, target: Path) -> tuple[Salvage, int]:
+    """Copy all that is whole; also how many sessions there are."""
+    store = SqliteStore(path, salvaging=True)
     async with Engine(store) as engine:
         verdicts = list(whole_verdicts(engine, store.verify().sessions))
         new = SqliteStore(target)
@@ -41,7 +63,11 @@ async def _repair(path: Path, target: Path) -> int:
             salvage.memory()
         finally:
             new.close()
+    return salvage, len(verdicts)
+
+
+def _told(salvage: Salvage, sessions: int, target: Path) -> int:
     for what, why in salvage.lost:
         print(f"{what}  lost: {' '.join(why.split())}")
-    print(f"saved {salvage.saved:,} of {len(verdicts):,} sessions to {target}")
+    print(f"saved {salvage.saved:,} of {sessions:,} sessions to {target}")
     return 1 if salvage.lost else 0

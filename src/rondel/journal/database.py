@@ -21,6 +21,7 @@ from rondel.errors import (
     JournalUnwritable,
 )
 from rondel.journal import migrations
+from rondel.journal.log_damage import beside, log_damage
 
 APPLICATION = 0x524F4E44
 """Says in the file's header that it is Rondel's ("ROND")."""
@@ -62,7 +63,12 @@ class Database:
     """One SQLite file in WAL mode, and how to connect to it."""
 
     def __init__(
-        self, path: str | os.PathLike[str], durability: str, patience: float = PATIENCE
+        self,
+        path: str | os.PathLike[str],
+        durability: str,
+        patience: float = PATIENCE,
+        *,
+        salvaging: bool = False,
     ) -> None:
         if durability not in SYNCHRONOUS:
             known = ", ".join(SYNCHRONOUS)
@@ -70,6 +76,8 @@ class Database:
         self.path = Path(path).expanduser().absolute()
         self.durability = durability
         self.patience = patience
+        self._salvaging = salvaging
+        """Whether to open it although a part of its log is lost by that."""
         self._file: tuple[int, int] | None = None
         """Which file it is, whatever its path leads to later."""
         self.had_log = False
@@ -81,6 +89,7 @@ class Database:
         """A connection that may write, to a file that is there and up to date."""
         self._make_file()
         self.had_log = self.log.exists()
+        self._demand_whole_log()
         try:
             db = self._connect("rw", timeout=0.0)
             try:
@@ -113,7 +122,7 @@ class Database:
     @property
     def log(self) -> Path:
         """The write-ahead log beside the file."""
-        return self.path.with_name(self.path.name + "-wal")
+        return beside(self.path)
 
     def log_size(self) -> int:
         """Bytes of the write-ahead log."""
@@ -163,6 +172,15 @@ class Database:
                 f"the journal {self.path} cannot be used: {error.strerror or error}; "
                 "choose another path or check its permissions"
             ) from error
+
+    def _demand_whole_log(self) -> None:
+        """Refuse a damaged log before SQLite sees it and cuts it off where it is damaged."""
+        damage = None if self._salvaging else log_damage(self.path)
+        if damage is not None:
+            raise JournalCorrupt(
+                f"the journal {self.path} cannot be used: {damage}; rondel repair saves what lies "
+                "before it into a new file, and leaves this one as it is"
+            )
 
     def _connect(self, mode: str, timeout: float) -> sqlite3.Connection:
         return sqlite3.connect(

@@ -82,8 +82,9 @@ class SqliteStore:
         durability: str = "normal",
         *,
         patience: float = PATIENCE,
+        salvaging: bool = False,
     ) -> None:
-        database = self._database = Database(path, durability, patience)
+        database = self._database = Database(path, durability, patience, salvaging=salvaging)
         self.path = database.path
         self._patience = patience
         self._writer = Writer(database)

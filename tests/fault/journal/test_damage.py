@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import random
+import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
 from rondel import Engine, Graph
-from rondel.errors import JournalError
+from rondel.errors import JournalCorrupt, JournalError
+from rondel.journal import log_damage
+from rondel.journal.database import PAGE
 from rondel.journal.sqlite import SqliteStore
 from rondel.journal.store import Group, MemoryEntry, Promotion
 from rondel.sessions.salvage import whole_verdicts
@@ -118,3 +124,73 @@ def test_no_flipped_bit_passes_in_silence(tmp_path: Path) -> None:
             silent.append(bit)
     assert silent == []
     assert seen > FLIPS / 4
+
+
+def crashed(path: Path, folder: Path) -> Path:
+    """The file and its log as they are while a process is writing, which is gone then."""
+    copy = folder / "crashed.db"
+    store = SqliteStore(path)
+    try:
+        row = store.sessions("waiting").rows[0]
+        for number in range(12):
+            store.post(row.id, f'{{"control":"pause","by":"{number}"}}'.encode())
+            store.save_snapshot(row.id, 2, b"another state " * 50)
+        for end in ("", "-wal"):
+            shutil.copyfile(f"{path}{end}", f"{copy}{end}")
+    finally:
+        store.close()
+    with closing(sqlite3.connect(f"file:{copy}?immutable=1", uri=True)) as db:
+        assert db.execute("SELECT process FROM opening").fetchall()
+    return copy
+
+
+def test_no_flipped_bit_of_a_log_passes_in_silence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But in its last commit, which looks like one that was never made."""
+    monkeypatch.setattr(log_damage, "is_alive", lambda _: False)
+    monkeypatch.setattr(log_damage, "AGAIN", 0.0)
+    fill(tmp_path / "journal.db")
+    copy = crashed(tmp_path / "journal.db", tmp_path)
+    log = Path(f"{copy}-wal").read_bytes()
+    victim = tmp_path / "victim.db"
+
+    def restore(content: bytes) -> None:
+        for leftover in tmp_path.glob("victim.db*"):
+            leftover.unlink()
+        shutil.copyfile(copy, victim)
+        Path(f"{victim}-wal").write_bytes(content)
+
+    restore(log)
+    before = told(victim)
+    page = 24 + PAGE
+    own = [at for at in range(32, len(log), page) if log[at + 8 : at + 16] == log[16:24]]
+    assert len(own) > 20
+    chance = random.Random(23)
+    silent = []
+    for bit in chance.sample(range(8 * own[-1]), FLIPS // 2):
+        damaged = bytearray(log)
+        damaged[bit // 8] ^= 1 << bit % 8
+        restore(bytes(damaged))
+        with pytest.raises(JournalCorrupt, match="its log is damaged"):
+            SqliteStore(victim)
+        if Path(f"{victim}-wal").read_bytes() != damaged:
+            silent.append(bit)
+    assert silent == []
+    restore(log)
+    assert told(victim) == before
+
+
+def test_what_a_crash_leaves_of_a_log_is_no_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_damage, "is_alive", lambda _: False)
+    fill(tmp_path / "journal.db")
+    copy = crashed(tmp_path / "journal.db", tmp_path)
+    log = Path(f"{copy}-wal").read_bytes()
+    chance = random.Random(24)
+    for length in chance.sample(range(len(log)), 60):
+        Path(f"{copy}-wal").write_bytes(log[:length])
+        assert log_damage.log_damage(copy) is None
+        Path(f"{copy}-wal").write_bytes(log[:length] + bytes(len(log) - length))
+        assert log_damage.log_damage(copy) is None
