@@ -19,6 +19,11 @@ Db = Annotated[
 ]
 By = Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who asks; default: you.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
+Last = Annotated[
+    int | None,
+    typer.Option("--last", metavar="N", min=1, help="Only the last N of them, found at once."),
+]
+
 AsDocument = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 AsEvents = Annotated[
     bool, typer.Option("--json", help="Print one JSON event a line, and last the result.")

@@ -8,7 +8,7 @@ import msgspec
 
 from rondel.cli.database import find, open_existing
 from rondel.cli.faces import document
-from rondel.cli.options import AsDocument, Db, Debug, Id
+from rondel.cli.options import AsDocument, Db, Debug, Id, Last
 from rondel.cli.tables import Rows, length, print_table
 from rondel.cli.views import money, number
 from rondel.sessions.records import RoundRecord
@@ -18,6 +18,7 @@ HEADERS = ("LOOP", "ROUND", "SCORE", "DELTA", "TOKENS", "COST", "DURATION", "BES
 
 def rounds(
     session: Id,
+    last: Last = None,
     as_json: AsDocument = False,
     db: Db = None,
     debug: Debug = False,  # noqa: ARG001
@@ -26,12 +27,12 @@ def rounds(
 
     --json prints a list.
     """
-    return asyncio.run(_rounds(db, session, as_json))
+    return asyncio.run(_rounds(db, session, last, as_json))
 
 
-async def _rounds(db: str | None, id: str, as_json: bool) -> int:
+async def _rounds(db: str | None, id: str, last: int | None, as_json: bool) -> int:
     async with open_existing(db) as engine:
-        records = find(engine, id).rounds()
+        records = find(engine, id).rounds(last)
     if as_json:
         print(document(msgspec.to_builtins(records)))
     elif not records:

@@ -10,10 +10,11 @@ import typer
 
 from rondel.cli.database import NextCommands, find, next_commands, open_existing
 from rondel.cli.faces import document, session_face
-from rondel.cli.options import AsDocument, Db, Debug, Id
+from rondel.cli.options import AsDocument, Db, Debug, Id, Last
 from rondel.cli.sessions import inputs_text
 from rondel.cli.tables import length, moment, print_table, short
 from rondel.cli.views import content_text, loop_text, money, status_text, usage_text
+from rondel.errors import CallError
 from rondel.sessions.engine import Engine
 from rondel.sessions.records import CallRecord, QuestionRecord, StepLister, StepRecord
 from rondel.sessions.session import Session
@@ -29,21 +30,26 @@ def show(
     calls: Annotated[
         bool, typer.Option("--calls", help="Every model call: where, which model, what it took.")
     ] = False,
+    last: Last = None,
     as_json: AsDocument = False,
     db: Db = None,
     debug: Debug = False,  # noqa: ARG001
 ) -> int:
     """Show a session: its state, inputs, loops, cost, open questions and output."""
-    return asyncio.run(_show(db, session, steps, calls, as_json))
+    if last is not None and not steps:
+        raise CallError("--last says how many steps are shown; add --steps")
+    return asyncio.run(_show(db, session, steps, last, calls, as_json))
 
 
-async def _show(db: str | None, id: str, steps: bool, calls: bool, as_json: bool) -> int:
+async def _show(
+    db: str | None, id: str, steps: bool, last: int | None, calls: bool, as_json: bool
+) -> int:
     async with open_existing(db) as engine:
         session = find(engine, id)
         if as_json:
             face = session_face(engine, session)
             if steps:
-                face["steps"] = [_step_face(step) for step in session.steps()]
+                face["steps"] = [_step_face(step) for step in session.steps(last)]
             if calls:
                 face["calls"] = msgspec.to_builtins(session.ledger())
             print(document(face))
@@ -51,7 +57,8 @@ async def _show(db: str | None, id: str, steps: bool, calls: bool, as_json: bool
         _print(engine, session, db)
         if steps:
             print("steps")
-            for step in StepLister(session.plan).stream(session.past.ticks()):
+            streamed = StepLister(session.plan).stream(session.past.ticks())
+            for step in streamed if last is None else session.steps(last):
                 _print_step(step)
         if calls:
             rows = [_call_cells(call) for call in session.ledger()]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
+from typing import TypeVar
 
 from rondel.engine import ticks
 from rondel.engine.core import effects as fx
@@ -15,6 +16,11 @@ from rondel.engine.core.state import SessionState
 from rondel.errors import CallError
 from rondel.graph.plan import Plan
 from rondel.journal.store import Store
+from rondel.sessions.records import RoundLister, RoundRecord, StepLister, StepRecord
+
+Ticks = Iterable[ticks.AnyTick]
+
+Listed = TypeVar("Listed", StepRecord, RoundRecord)
 
 COMPARED = 10_000
 """How many addresses a wrong one is compared with, the last ones first."""
@@ -45,6 +51,41 @@ class Past:
         for tick in self.ticks(start, length):
             apply(state, tick)
         return state
+
+    def steps(self, last: int | None = None) -> list[StepRecord]:
+        """Every step in logical order, or the last so many."""
+        if last is None:
+            return StepLister(self._plan).list(self.ticks())
+        return self._last(last, lambda state: StepLister(self._plan, state).list)
+
+    def rounds(self, last: int | None = None) -> list[RoundRecord]:
+        """Every round of every loop in the order they began, or the last so many."""
+        if last is None:
+            return RoundLister(self._plan).list(self.ticks())
+        return self._last(last, lambda state: RoundLister(self._plan, state).list)
+
+    def _last(
+        self, count: int, lister: Callable[[SessionState], Callable[[Ticks], list[Listed]]]
+    ) -> list[Listed]:
+        """The last so many that are found, with no more of the past read than that takes."""
+        if count < 1:
+            raise CallError(f"how many are to be listed is 1 or more, not {count}")
+        found: list[Listed] = []
+        for state, start in self._states_backwards():
+            found = lister(state)(self.ticks(start))
+            if len(found) >= count:
+                break
+        return found[-count:]
+
+    def _states_backwards(self) -> Iterator[tuple[SessionState, int]]:
+        """States to begin with and how many ticks each has, further and further back."""
+        distance = 1
+        while True:
+            state, start = self._nearest(max(self.length - distance, 0), [])
+            yield state, start
+            if start == 0:
+                return
+            distance = 2 * (self.length - start)
 
     def position_of(self, address: str, *, answering: bool = False) -> int:
         """How many ticks lie before an address; the newest part is searched first.

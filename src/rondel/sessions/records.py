@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -20,8 +21,8 @@ from rondel.engine.shell.context import recalled_by
 from rondel.graph.moments import to_microsecond
 from rondel.graph.plan import Plan
 from rondel.graph.spec import FAILED
-from rondel.sessions.event import Event, message_face
-from rondel.sessions.events import REFUSED, Narrator
+from rondel.sessions.event import message_face
+from rondel.sessions.events import REFUSED
 
 
 class Record(msgspec.Struct):
@@ -209,13 +210,18 @@ HELD = 1000
 
 
 class StepLister:
-    """Folds a journal and keeps every step, in an order that is the same for every timing."""
+    """Folds a journal, from its beginning or from a state on, and keeps every step.
 
-    def __init__(self, plan: Plan) -> None:
-        self._state = SessionState(plan)
+    Their order is the same for every timing.
+    """
+
+    def __init__(self, plan: Plan, state: SessionState | None = None) -> None:
+        self._state = state or SessionState(plan)
         self._steps: dict[int, tuple[tuple[int, ...], StepRecord]] = {}
         self._faces: dict[int, tuple[Message, dict[str, Any]]] = {}
         self._next_look = HELD
+        for step in self._state.steps.values():
+            self._start(step, step.address)
 
     def list(self, journal: Iterable[ticks.AnyTick]) -> list[StepRecord]:
         """All steps of these ticks."""
@@ -296,7 +302,7 @@ def _cut_off(record: StepRecord) -> str:
     return "failed" if record.usage.model_calls else "skipped"
 
 
-class RoundRecord(Record):
+class RoundRecord(Record, gc=False):
     """One round of one entry of a loop."""
 
     loop: str
@@ -313,42 +319,65 @@ class RoundRecord(Record):
 
 
 class RoundLister:
-    """Folds a journal and keeps every round."""
+    """Folds a journal, from its beginning or from a state on, and keeps every round that begins."""
 
-    def __init__(self, narrator: Narrator) -> None:
-        self._narrator = narrator
+    def __init__(self, plan: Plan, state: SessionState | None = None) -> None:
+        self._nodes = plan.nodes
+        self._state = state or SessionState(plan)
         self._rounds: list[RoundRecord] = []
-        self._open: dict[str, tuple[RoundRecord, float]] = {}
-        self._entries: dict[str, list[RoundRecord]] = {}
+        self._open: dict[int, tuple[RoundRecord, float]] = {}
+        """By entry of a loop: its round that is under way, and when that began."""
+        self._first: dict[int, int] = {}
+        """By entry of a loop: the place of its first round."""
 
     def list(self, journal: Iterable[ticks.AnyTick]) -> list[RoundRecord]:
         """All rounds of these ticks, in the order they began."""
-        for tick in journal:
-            for event in self._narrator.tell(tick):
-                self._note(event, tick.at)
+        for tick, effects in replay(self._state, journal):
+            for effect in effects:
+                self._note(effect, tick.at)
         return self._rounds
 
-    def _note(self, event: Event, at: float) -> None:
-        address, data = str(event.address), event.data
-        match event.event:
-            case "loop:round_started":
-                record = RoundRecord(data["loop"], address, data["round"])
-                self._rounds.append(record)
-                self._open[address] = (record, at)
-                self._entries.setdefault(address.rpartition("[")[0], []).append(record)
-            case "loop:round_completed":
-                record, began = self._open.pop(address)
-                record.score, record.delta = data["score"], data["delta"]
-                record.tokens, record.usd = data["tokens"], data["usd"]
-                record.duration = max(at - began, 0.0)
-            case "loop:exited":
-                records = self._entries.pop(address, [])
-                if data["exit_reason"] == FAILED:  # it goes on if somebody resumes the session
-                    self._entries[address] = records
-                for record in records:
-                    record.best = record.round == data["best_round"]
-                    is_last = record.round == data["rounds"]
-                    record.exit_reason = data["exit_reason"] if is_last else None
+    def _note(self, effect: Effect, at: float) -> None:
+        match effect:
+            case fx.StepTicked():
+                if usage := getattr(effect.tick, "usage", ()):
+                    self._spend(effect.step, usage)
+            case fx.RoundStarted():
+                self._begin(effect, at)
+            case fx.RoundEnded():
+                if (open_round := self._open.pop(effect.frame.entry, None)) is not None:
+                    record, began = open_round
+                    record.score, record.delta = effect.value, effect.delta
+                    record.duration = max(at - began, 0.0)
+            case fx.LoopEnded():
+                self._end(effect.frame.entry, effect.end)
+
+    def _begin(self, effect: fx.RoundStarted, at: float) -> None:
+        head = effect.frame.scope.head
+        assert head is not None  # noqa: S101
+        record = RoundRecord(self._nodes[head].id, effect.address, effect.round)
+        self._first.setdefault(effect.frame.entry, len(self._rounds))
+        self._rounds.append(record)
+        self._open[effect.frame.entry] = (record, at)
+
+    def _spend(self, step: Step, usage: Iterable[Usage]) -> None:
+        for loop in step.frame.loops_outward():
+            if loop.entry in self._open:
+                record = self._open[loop.entry][0]
+                for call in usage:
+                    record.tokens += call.tokens
+                    record.usd += call.usd
+
+    def _end(self, entry: int, end: LoopEnd) -> None:
+        first = self._first.pop(entry, None)
+        if first is None:
+            return
+        if end.reason == FAILED:  # it goes on if somebody resumes the session
+            self._first[entry] = first
+        for record in islice(self._rounds, first, None):
+            if record.address.rpartition("[")[0] == end.address:
+                record.best = record.round == end.best_round
+                record.exit_reason = end.reason if record.round == end.rounds else None
 
 
 def logical_place(step: Step) -> tuple[int, ...]:

@@ -28,9 +28,7 @@ from rondel.sessions.records import (
     Ledger,
     QuestionRecord,
     Result,
-    RoundLister,
     RoundRecord,
-    StepLister,
     StepRecord,
     result_of,
 )
@@ -182,13 +180,13 @@ class Session:
         """Say to this one too, as long as somebody holds it, what nobody records."""
         self._audience.join(listener)
 
-    def steps(self) -> list[StepRecord]:
-        """Every step with what it saw and produced, in logical order."""
-        return StepLister(self.plan).list(self.past.ticks())
+    def steps(self, last: int | None = None) -> list[StepRecord]:
+        """Every step with what it saw and produced, in logical order; or the last so many."""
+        return self.past.steps(last)
 
-    def rounds(self) -> list[RoundRecord]:
-        """Every round of every loop, with its score, cost and duration."""
-        return RoundLister(Narrator(self.id, self.plan)).list(self.past.ticks())
+    def rounds(self, last: int | None = None) -> list[RoundRecord]:
+        """Every round of every loop, with its score, cost and duration; or the last so many."""
+        return self.past.rounds(last)
 
     @property
     def group(self) -> Group:

@@ -160,3 +160,52 @@ async def test_steps_that_are_told_one_by_one_are_in_their_order(tmp_path: Path,
         assert sorted(told) == sorted(places)
         assert [places[address] for address in told] == sorted(places.values())
         assert held < len(told) / 4
+
+
+@pytest.mark.parametrize("text", [LONG, NESTED])
+async def test_the_last_steps_and_rounds_are_found_without_reading_all(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with Engine(tmp_path / "rondel.db") as engine:
+        session = await run(engine, text)
+        steps, rounds = session.steps(), session.rounds()
+        for last in (1, 7, 30, 10**6):
+            assert session.steps(last) == steps[-last:]
+            assert session.rounds(last) == rounds[-last:]
+        read: list[int] = []
+        scan = engine.store.scan
+        monkeypatch.setattr(
+            engine.store, "scan", lambda whose, start: read.append(start) or scan(whose, start)
+        )
+        session.rounds(1)
+        assert min(read) > session.row.length / 2
+        with pytest.raises(CallError, match="1 or more"):
+            session.rounds(0)
+
+
+async def test_rounds_of_a_loop_that_failed_go_on_when_it_is_resumed(tmp_path: Path) -> None:
+    graph = Graph("flaky")
+    calls = []
+
+    @graph.node
+    def work(inp: Any) -> dict[str, int]:
+        calls.append(inp.round)
+        if len(calls) == 3:
+            raise ValueError("not now")
+        return {"score": inp.round}
+
+    @graph.node
+    def done(inp: Any) -> str:
+        return str(inp.text)
+
+    graph.edge("work", "work", when=lambda message: message.data["score"] < 4)
+    graph.edge("work", "done", when="data.score >= 4")
+    async with Engine(tmp_path / "rondel.db") as engine:
+        session = await engine.start(graph)
+        assert (await session.result()).status == "failed"
+        assert [record.exit_reason for record in session.rounds()] == [None, None, "failed"]
+        await session.resume()
+        await session.result()
+        rounds = session.rounds()
+        assert [record.round for record in rounds] == [1, 2, 3, 4]
+        assert [record.exit_reason for record in rounds] == [None, None, None, "exit_edge"]
