@@ -24,7 +24,7 @@ from rondel.dispatch import worker
 from rondel.dispatch.procrastinate import ProcrastinateDispatcher
 from rondel.dispatch.worker import Worker
 from rondel.engine.registry import Registry
-from rondel.sessions import engine
+from rondel.sessions import local_sessions
 from rondel.sessions.engine import Engine
 from rondel.sessions.registry import builtin_registry
 
@@ -77,7 +77,7 @@ def move_to(machine: str) -> None:
 
 def main(url: str, marks: str, lease: float, concurrency: int) -> None:
     """Start a worker for every name that is read."""
-    engine.LEASE = lease
+    local_sessions.LEASE = lease
     worker.LOOK = lease / 4
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     for line in sys.stdin:

@@ -146,9 +146,9 @@ async def test_a_process_that_is_no_worker_is_taken_over_too(
     program = f"""
 import asyncio, sys
 from rondel import Engine, Graph
-from rondel.sessions import engine
+from rondel.sessions import local_sessions
 from tests.cluster.fleet import registry
-engine.LEASE = 1.0
+local_sessions.LEASE = 1.0
 async def main():
     known = registry({str(marks)!r})
     async with Engine({new_database!r}, registry=known) as driving:

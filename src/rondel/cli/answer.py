@@ -64,7 +64,7 @@ async def _answer(
     ) as engine:
         session = find(engine, id)
         how = next_commands(session, foreground.db)
-        runs = not no_run and not engine.is_driven_elsewhere(session.id)
+        runs = not no_run and not engine.driver_of(session.id)
         past = Shown()
         if runs:
             hand_over(session, graph, how.answer(control.node))

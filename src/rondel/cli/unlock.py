@@ -72,7 +72,7 @@ async def _unlock(
         session = find(engine, id)
         how = next_commands(session, foreground.db)
         _demand_locked(session)
-        runs = not no_run and not engine.is_driven_elsewhere(session.id)
+        runs = not no_run and not engine.driver_of(session.id)
         past = Shown()
         if runs:
             hand_over(session, graph, how.unlock())

@@ -22,7 +22,7 @@ from procrastinate.worker import Worker
 
 from rondel.dispatch.dispatcher import CONCURRENCY, QUEUE, Attend
 from rondel.errors import JournalUnwritable
-from rondel.sessions.engine import LEASE
+from rondel.sessions.local_sessions import LEASE
 
 TASK = "rondel.attend"
 

@@ -9,13 +9,13 @@ from msgspec.structs import replace
 
 from rondel.dispatch.dispatcher import LABEL, QUEUE, Dispatcher
 from rondel.engine.shell.binding import Binding
-from rondel.journal.store import SessionRow, finish
+from rondel.journal.store import SessionRow
 from rondel.journal.working_memory import group_of
 from rondel.sessions.controls import AnyControl
 from rondel.sessions.delivery import Delivered, Delivery
 from rondel.sessions.engine import Engine
-from rondel.sessions.fork import Fork
 from rondel.sessions.graph import Graph
+from rondel.sessions.local_session import LocalSession
 from rondel.sessions.records import Result
 from rondel.sessions.session import Session
 from rondel.sessions.stores import Database
@@ -26,9 +26,24 @@ UNDER_WAY = ("pending", "running")
 class Sending(Delivery):
     """Has a control carried out by whichever worker takes the session."""
 
+    def __init__(
+        self, engine: SubmittingEngine, session: LocalSession, patience: float | None
+    ) -> None:
+        super().__init__(session, patience)
+        self._engine = engine
+
     async def deliver(self, control: AnyControl, *, run: bool) -> Delivered:
         """Returns when it is in the journal, or there was nothing to do; raises its refusal."""
+        self._session.check_alive()
         return await self._send(control, run)
+
+    async def post(self, control: AnyControl) -> int:
+        """Leave a control for the session, and see that some worker reads it."""
+        number = await super().post(control)
+        row = await asyncio.to_thread(self._store.session, self._session.id)
+        if row is not None:
+            await self._engine.submit(row)
+        return number
 
     async def _takes_over(self, control: AnyControl, letter: int, run: bool) -> bool:  # noqa: ARG002
         return False
@@ -38,6 +53,7 @@ class SubmittedSession(Session):
     """A session that some worker drives; every control goes to it by letter."""
 
     __slots__ = ()
+    _engine: SubmittingEngine
 
     async def control(
         self, control: AnyControl, *, run: bool = True, patience: float | None = None
@@ -45,15 +61,14 @@ class SubmittedSession(Session):
         """Leave it for a worker, and wait for its reply; what is not to run is recorded here."""
         if not run:
             return await super().control(control, run=False, patience=patience)
-        self.check_alive()
-        return await Sending(self._engine, self, patience).deliver(control, run=True)
+        return await Sending(self._engine, self._local, patience).deliver(control, run=True)
 
     async def settled(self) -> Result:
         """Wait until the session is over or needs somebody outside to go on."""
-        self._engine.watch()
+        self._local.all.watch()
         while self.status in UNDER_WAY:
-            self.check_alive()
-            await self._audience.next_turn()
+            self._local.check_alive()
+            await self._local.audience.next_turn()
         return self.snapshot()
 
 
@@ -73,38 +88,29 @@ class SubmittingEngine(Engine):
         """Workers go on with what is left."""
         return []
 
-    async def post(self, id: str, control: AnyControl) -> int:
-        """Leave a control for the session, and see that some worker reads it."""
-        number = await super().post(id, control)
-        row = await asyncio.to_thread(self.store.session, id)
-        if row is not None:
-            await self._submit(row)
-        return number
-
     async def fork(
         self, session: Session, at: str | None, changes: dict[str, Any], *, run: bool = True
     ) -> Session:
         """A new session that shares another's past; some worker goes on with it if `run`."""
         child = await super().fork(session, at, changes, run=False)
         if run:
-            await self._submit(child.row)
+            await self.submit(child.row)
         return child
+
+    async def submit(self, row: SessionRow) -> None:
+        """Put the session in line for a worker."""
+        group = group_of(row.id, row.inputs)
+        name = "" if group.own else group.name
+        await self._dispatcher.submit(row.id, row.labels.get(LABEL, self._queue), group=name)
 
     async def _begin(
         self,
         row: SessionRow,
         graph: Graph,
         binding: Binding,  # noqa: ARG002
-        fork: Fork | None = None,  # noqa: ARG002
-    ) -> Session:
+    ) -> LocalSession:
         row = replace(row, labels={**row.labels, LABEL: self._queue})
-        await finish(self.store.create(row))
-        self._graph_cache.keep(row.id, graph)
-        session = self._handles[row.id] = self._session(row.id, self, graph)
-        await self._submit(row)
-        return session
-
-    async def _submit(self, row: SessionRow) -> None:
-        group = group_of(row.id, row.inputs)
-        name = "" if group.own else group.name
-        await self._dispatcher.submit(row.id, row.labels.get(LABEL, self._queue), group=name)
+        local = await self._local.create(row, graph, to_drive=False)
+        self._local.remember(local)
+        await self.submit(row)
+        return local

@@ -20,13 +20,13 @@ from rondel.sessions.controls import (
     Stop,
     raise_refusal,
     refusal_of,
+    to_letter,
 )
 from rondel.sessions.deadlines import due_at
 from rondel.sessions.drive import fold
 
 if TYPE_CHECKING:
-    from rondel.sessions.engine import Engine
-    from rondel.sessions.session import Session
+    from rondel.sessions.local_session import LocalSession
 
 LOOK = 0.03
 """Seconds between looks what became of a letter."""
@@ -47,17 +47,21 @@ class Delivered:
 class Delivery:
     """Has a control carried out here if the session can be had, else by the one who drives it."""
 
-    def __init__(self, engine: Engine, session: Session, patience: float | None) -> None:
-        self._engine = engine
+    def __init__(self, session: LocalSession, patience: float | None = None) -> None:
         self._session = session
+        self._all = session.all
+        self._store = session.store
         self._patience = patience
         """Seconds that another process has to reply; None is as long as it takes."""
 
     async def deliver(self, control: AnyControl, *, run: bool) -> Delivered:
         """Returns when it is in the journal, or there was nothing to do; raises its refusal."""
         session = self._session
+        if isinstance(control, Resume) and await session.is_over_for_good():
+            return Delivered(changed=False)
+        session.check_alive()
         try:
-            driver = self._engine.driver_of(session.id) if session.drive is None else None
+            driver = self._all.driver_of(session.id) if session.drive is None else None
             if driver is not None:
                 raise SessionBusy(f"another process drives session {session.id}: {driver}")
             return Delivered(await self._carry_out(control, run))
@@ -77,23 +81,28 @@ class Delivery:
 
         If that process lets go of the session before, the letter is carried out here.
         """
-        engine, session = self._engine, self._session
-        driver, waited = engine.driver_of(session.id), 0.0
-        letter = await engine.post(session.id, control)
-        while (reply := engine.store.reply_to(letter)) is None:
+        session = self._session
+        driver, waited = self._all.driver_of(session.id), 0.0
+        letter = await self.post(control)
+        while (reply := self._store.reply_to(letter)) is None:
             session.check_alive()
-            found = engine.driver_of(session.id)
+            found = self._all.driver_of(session.id)
             driver = found or driver
             if found is None and await self._takes_over(control, letter, run):
                 driver = None
             if self._patience is not None and waited >= self._patience:
                 return Delivered(driver=driver, taken=False)
-            if engine.store.reply_to(letter) is None:
+            if self._store.reply_to(letter) is None:
                 await asyncio.sleep(LOOK)
                 waited += LOOK
         if reply.refusal:
             raise_refusal(reply.refusal)
         return Delivered(reply.tick is not None, driver)
+
+    async def post(self, control: AnyControl) -> int:
+        """Leave a control for the process that drives the session; the number names the letter."""
+        await finish(self._store.ready())
+        return self._store.post(self._session.id, to_letter(control))
 
     async def _takes_over(self, control: AnyControl, letter: int, run: bool) -> bool:
         """Nobody drives the session: read its letters here, one's own among them."""
@@ -101,7 +110,7 @@ class Delivery:
         with suppress(SessionBusy):
             if session.drive is not None:
                 await session.notice(letters=True)
-            elif run and self._engine.can_run(session.row):
+            elif run and self._all.graphs.can_run(session.row):
                 await session.attend()
             else:
                 with suppress(*REFUSALS):  # the reply says so too
@@ -114,13 +123,13 @@ class Delivery:
 
         Nothing runs here, so no function is needed. The letter it came by, if any, is answered.
         """
-        engine, session = self._engine, self._session
-        engine.take(session)
+        session = self._session
+        self._all.take(session)
         state: SessionState | None = None
         try:
-            if letter is not None and engine.store.reply_to(letter) is not None:
+            if letter is not None and self._store.reply_to(letter) is not None:
                 return False
-            state = fold(engine.store, session.id, session.plan).state
+            state = fold(self._store, session.id, session.plan).state
             tick = self._asked(control, state, letter)
             if tick is None:
                 return False
@@ -129,7 +138,7 @@ class Delivery:
             await self._append(state, tick, letter)
             return True
         finally:
-            engine.let_go(session)
+            self._all.let_go(session)
             if state is not None:
                 session.mind_deadline(state)
             await session.notice(letters=False)
@@ -138,9 +147,9 @@ class Delivery:
         self, control: AnyControl, state: SessionState, letter: int | None
     ) -> ticks.AnyTick | None:
         """The tick of a control; a letter that leads to none is told so, and why."""
-        session, store = self._session, self._engine.store
+        session, store = self._session, self._store
         try:
-            tick = control.tick(session.id, state, self._engine.clocks.of(session.id, state)())
+            tick = control.tick(session.id, state, self._all.clocks.of(session.id, state)())
         except REFUSALS as error:
             if letter is not None:
                 store.reply(session.id, letter, refusal_of(error))
@@ -153,6 +162,6 @@ class Delivery:
         self, state: SessionState, tick: ticks.AnyTick, letter: int | None = None
     ) -> None:
         apply(state, tick)
-        store = self._engine.store
+        store = self._store
         due = due_at(state, store.now())
         await finish(store.append(self._session.id, tick, state.status, state.reason, letter, due))

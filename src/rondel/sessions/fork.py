@@ -1,4 +1,4 @@
-"""Forking: where in the journal an address is, and what may be different from there on."""
+"""Forking: where in the journal an address is, what may be different, and how a fork begins."""
 
 from __future__ import annotations
 
@@ -14,11 +14,20 @@ from rondel.engine.message import Message
 from rondel.errors import CallError
 from rondel.graph.plan import Plan
 from rondel.graph.spec import Budget
+from rondel.journal.store import SessionRow, Store, finish
 from rondel.sessions.changes import is_of_graph
+from rondel.sessions.controls import Answer, Resume
+from rondel.sessions.deadlines import due_at
+from rondel.sessions.delivery import Delivery
+from rondel.sessions.drive import fold
 from rondel.sessions.graph import Graph
+from rondel.sessions.ids import new_id
+from rondel.sessions.labels import labels_of
 from rondel.sessions.past import Past
 
 if TYPE_CHECKING:
+    from rondel.sessions.local_session import LocalSession
+    from rondel.sessions.local_sessions import LocalSessions
     from rondel.sessions.session import Session
 
 
@@ -65,6 +74,60 @@ def plan_fork(session: Session, at: str | None, changes: dict[str, Any]) -> Fork
         output = at, _said(past, length, at, changes[OUTPUT])
     given = {**session.row.inputs, **inputs}
     return Fork(0 if inputs else length, graph, given, changes.get(ANSWER), output)
+
+
+def row_of(session: Session, fork: Fork) -> SessionRow:
+    """The row of the new session."""
+    return SessionRow(
+        id=new_id(),
+        graph_id=session.row.graph_id,
+        document=fork.graph.stored.document,
+        includes=session.row.includes,
+        inputs=fork.inputs,
+        labels={**session.row.labels, **labels_of(fork.graph)},
+        parent=session.id if fork.length else None,
+        parent_length=fork.length,
+    )
+
+
+async def begin_fork(all_of_them: LocalSessions, row: SessionRow, fork: Fork) -> LocalSession:
+    """A fork that goes on at once, in this process."""
+    binding = all_of_them.graphs.bind(fork.graph).binding
+    child = await all_of_them.create(row, fork.graph, to_drive=True)
+    all_of_them.remember(child)
+    if row.parent is None:
+        await child.begin(binding, row)
+    else:
+        await _mark(all_of_them.store, row.id, row.parent)
+        if fork.output is not None:
+            await child.speak_for(*fork.output)
+        await Delivery(child).deliver(Resume(), run=True)
+    if fork.answer is not None:
+        await Delivery(child).deliver(Answer(text=fork.answer), run=True)
+    return child
+
+
+async def lay_down(all_of_them: LocalSessions, row: SessionRow, fork: Fork) -> LocalSession:
+    """A fork that nobody drives yet."""
+    store = all_of_them.store
+    child = await all_of_them.create(row, fork.graph, to_drive=False)
+    all_of_them.remember(child)
+    if row.parent is not None:
+        await _mark(store, row.id, row.parent)
+    if fork.answer is not None:
+        await Delivery(child).deliver(Answer(text=fork.answer), run=False)
+    elif fork.output is not None:
+        child.park(await child.speak_for(*fork.output))
+    elif row.parent is not None:
+        state = fold(store, row.id, child.plan).state
+        due = due_at(state, store.now())
+        await finish(store.set_status(row.id, state.status, state.reason, due))
+    return child
+
+
+async def _mark(store: Store, id: str, parent: str) -> None:
+    """What the parent spent before this is not the fork's."""
+    await finish(store.append(id, ticks.Forked(store.now(), parent)))
 
 
 def _length(

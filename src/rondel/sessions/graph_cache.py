@@ -1,18 +1,27 @@
-"""The graphs of sessions: those that were handed over, and those read from rows, each once."""
+"""The graphs of sessions: those that were handed over, those read from rows, each bound once."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from cachetools import LRUCache
 
+from rondel.engine.protocols import Middleware
 from rondel.engine.registry import Registry
+from rondel.engine.shell.binding import Binding
+from rondel.errors import CallError, GraphError
 from rondel.graph.plan import Plan
 from rondel.graph.secrets import Values
-from rondel.journal.store import SessionRow
+from rondel.guards.memory import MemoryGuard, promoted_nodes
+from rondel.journal.attachments import Attachments
+from rondel.journal.store import SessionRow, Store
+from rondel.journal.working_memory import WorkingMemory
 from rondel.sessions.graph import Graph, Stored
+from rondel.sessions.labels import CODE, labels_of, without_code
+from rondel.sessions.permissions import Permissions
 
 COPIES = 32
 """How many graphs are kept that were read; of those with one id the one that was read last."""
@@ -31,11 +40,30 @@ class _Copy(NamedTuple):
         return all(os.environ.get(name) == value for name, value in taken.items())
 
 
-class GraphCache:
-    """Hands out the graph of a session; sessions of the same graph share it."""
+class Bound(NamedTuple):
+    """A graph with its working parts, and what a row says of all its sessions."""
 
-    def __init__(self, registry: Registry | None) -> None:
+    binding: Binding
+    labels: dict[str, Any]
+
+
+class GraphCache:
+    """Hands out the graph of a session with its working parts; sessions of one graph share it."""
+
+    def __init__(
+        self,
+        store: Store,
+        attachments: Attachments,
+        registry: Registry | None,
+        permissions: Permissions,
+        middleware: Sequence[Middleware],
+    ) -> None:
+        self._store = store
+        self._attachments = attachments
         self._registry = registry
+        self._permissions = permissions
+        self._middleware = tuple(middleware)
+        self._bound: WeakKeyDictionary[Graph, Bound] = WeakKeyDictionary()
         self._handed_over: dict[str, Graph] = {}
         """Graphs of which the store does not keep all, by session."""
         self._secrets: dict[str, Mapping[str, Values]] = {}
@@ -53,25 +81,32 @@ class GraphCache:
         """Use this graph for the session from now on."""
         self._handed_over[id] = graph
 
-    def is_handed_over(self, id: str) -> bool:
-        """Whether the session's graph need not be read from its row."""
-        return id in self._handed_over
-
-    def secrets_of(self, id: str) -> set[str]:
-        """The variables that stand for the secrets known of the session's graph."""
-        return {name for values in self._secrets.get(id, {}).values() for name in values}
-
     def at_hand(self, row: SessionRow) -> Graph | None:
         """The session's graph, unless it would have to be read first."""
         return self._handed_over.get(row.id) or _found(self._graphs, row, self._stored(row))
 
     def graph(self, row: SessionRow) -> Graph:
-        """The session's graph with all that it takes to run it."""
+        """The session's graph with all that it takes to run it; CallError if that is not here."""
         found = self.at_hand(row)
-        if found is None:
-            stored = self._stored(row)
+        if found is not None:
+            return found
+        if row.labels.get("python"):
+            raise CallError(
+                f"session {row.id} runs a graph written in Python; hand it over again: "
+                "engine.resume(id, graph)"
+            )
+        stored = self._stored(row)
+        try:
             found = Graph.from_stored(stored, registry=self._registry)
-            self._graphs[row.graph_id] = _Copy(stored, found, found.plan())
+        except GraphError as error:
+            if not (missing := self._missing_secrets(row)):
+                raise (without_code(row, error) or error) from None
+            names = " and ".join(missing)
+            raise CallError(
+                f"session {row.id} needs {names}, which is never stored: set it in the "
+                "environment, or hand over the graph's file again"
+            ) from error
+        self._graphs[row.graph_id] = _Copy(stored, found, found.plan())
         return found
 
     def outline(self, row: SessionRow) -> Graph:
@@ -82,6 +117,35 @@ class GraphCache:
             found = Graph.outline(row.document, row.includes, registry=self._registry)
             self._outlines[row.graph_id] = _Copy(stored, found, found.plan())
         return found
+
+    def can_run(self, row: SessionRow) -> bool:
+        """Whether all is here that the store does not keep of the session's graph."""
+        labels, code = row.labels, "python" if self._registry is not None else CODE
+        if not self._permissions.cover(labels):
+            return False
+        known = not (labels.get("python") or labels.get(code) or self._missing_secrets(row))
+        return known or row.id in self._handed_over
+
+    def bind(self, graph: Graph) -> Bound:
+        """The graph with its working parts, built once for each graph."""
+        plan = graph.plan()
+        bound = self._bound.get(graph)
+        if bound is None or bound.binding.plan is not plan:
+            self._permissions.demand(plan)
+            memory = WorkingMemory(self._store, plan.spec.memory)
+            guard = MemoryGuard(promoted_nodes(plan), memory)
+            serving = (self._registry or graph.registry).serving(
+                memory=memory, attachments=self._attachments, **self._permissions.services
+            )
+            binding = graph.bind(serving, (guard, *self._middleware))
+            bound = self._bound[graph] = Bound(binding, labels_of(graph))
+        return bound
+
+    def _missing_secrets(self, row: SessionRow) -> list[str]:
+        """The variables that stand for secrets of the session's graph and have no value here."""
+        known = {name for values in self._secrets.get(row.id, {}).values() for name in values}
+        names = row.labels.get("secrets", ())
+        return [name for name in names if name not in known and name not in os.environ]
 
     def _stored(self, row: SessionRow) -> Stored:
         return Stored(row.document, row.includes, self._secrets.get(row.id, {}))

@@ -118,7 +118,7 @@ async def until(holds: Callable[[], bool], seconds: float = SECONDS) -> None:
 def others() -> set[asyncio.Task[Any]]:
     """The tasks besides the test's own, and the one with which an engine looks after its store."""
     tasks = asyncio.all_tasks() - {asyncio.current_task()}
-    return {task for task in tasks if "Engine._poll" not in str(task.get_coro())}
+    return {task for task in tasks if "LocalSessions._poll" not in str(task.get_coro())}
 
 
 def alone(function: Any, **fields: Any) -> Graph:

@@ -288,7 +288,7 @@ async def test_breaking_off_leaks_no_task_and_no_watcher() -> None:
                 assert event.seq == 1
                 break
         gc.collect()
-        await until(lambda: not others() and not session._audience.is_there)
+        await until(lambda: not others() and not session._local.audience.is_there)
         await session.answer("on")
         assert (await session.result()).status == "completed"
 
@@ -306,7 +306,7 @@ async def test_a_cancelled_watcher_leaks_nothing() -> None:
         assert watching.cancelled()
         del watching
         gc.collect()
-        await until(lambda: not others() and not session._audience.is_there)
+        await until(lambda: not others() and not session._local.audience.is_there)
 
 
 async def test_a_watcher_may_use_the_controls() -> None:

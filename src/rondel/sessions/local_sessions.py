@@ -1,0 +1,206 @@
+"""The sessions that one process holds or drives."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from weakref import WeakValueDictionary
+
+from rondel.engine.shell.binding import Binding
+from rondel.engine.shell.host import Alarms
+from rondel.errors import JournalError, RondelError, SessionBusy, UnknownSession
+from rondel.guards.circuit_breaker import circuit_breaker
+from rondel.journal.memory import MemoryStore
+from rondel.journal.store import SessionRow, Store, finish
+from rondel.sessions.clocks import Clocks
+from rondel.sessions.deadlines import DeadlineWatch
+from rondel.sessions.drive import Drive
+from rondel.sessions.expectation import Expectation
+from rondel.sessions.graph import Graph
+from rondel.sessions.graph_cache import GraphCache
+from rondel.sessions.ids import is_gone, new_owner, process_of
+from rondel.sessions.local_session import LocalSession
+from rondel.sessions.status_cache import StatusCache
+
+log = logging.getLogger("rondel.sessions")
+
+LEASE = 8.0
+"""Seconds after which a session is free again whose process is gone; to look for it takes two."""
+
+POLL = 0.2
+"""Seconds between looks for what other processes wrote."""
+
+
+class LocalSessions:
+    """Owns what an engine has of its sessions: who is driven here, their leases, their letters."""
+
+    def __init__(self, store: Store, graphs: GraphCache) -> None:
+        self.store = store
+        self.graphs = graphs
+        self.expectation = Expectation(store)
+        self.clocks = Clocks(store)
+        self.status_cache = StatusCache()
+        self.driven: dict[str, LocalSession] = {}
+        self._known: WeakValueDictionary[str, LocalSession] = WeakValueDictionary()
+        self._owner = new_owner()
+        self._in_memory = isinstance(store, MemoryStore)
+        self._alarms = Alarms()
+        self._poller: asyncio.Task[None] | None = None
+        self._deadlines = DeadlineWatch(store, self._meet_deadline)
+
+    def get(self, id: str) -> LocalSession:
+        """The session of that id; UnknownSession if there is none."""
+        local = self._known.get(id)
+        if local is None:
+            local = self._known[id] = self.driven.get(id) or self._found(id)
+        return local
+
+    def _found(self, id: str) -> LocalSession:
+        row = self.store.session(id)
+        if row is None:
+            raise UnknownSession(f"there is no session {id!r}")
+        return LocalSession(id, self, self.graphs.at_hand(row))
+
+    async def create(self, row: SessionRow, graph: Graph, *, to_drive: bool) -> LocalSession:
+        """A new session, which this process is going to drive or leaves to others."""
+        owner = self._owner if to_drive else None
+        await finish(self.store.create(row, owner, LEASE if to_drive else 0.0))
+        self.graphs.keep(row.id, graph)
+        return LocalSession(row.id, self, graph)
+
+    def remember(self, local: LocalSession) -> None:
+        """Find the session again for as long as somebody holds it."""
+        self._known[local.id] = local
+
+    # Who drives it
+
+    def driver_of(self, id: str) -> str | None:
+        """The other living process that drives the session, in words, or None."""
+        lease = self.store.lease(id)
+        if lease is None or lease.owner == self._owner or is_gone(lease.owner):
+            return None
+        return process_of(lease.owner)
+
+    def is_abandoned(self, row: SessionRow) -> bool:
+        """Whether nobody drives the session, and this process could."""
+        here = row.id in self.driven
+        return not here and self.graphs.can_run(row) and self.driver_of(row.id) is None
+
+    def take(self, local: LocalSession) -> None:
+        """Become the one who drives the session; SessionBusy if another process does."""
+        lease = self.store.acquire(local.id, self._owner, LEASE)
+        if not lease.granted and is_gone(lease.owner):
+            self.store.release(local.id, lease.owner)
+            lease = self.store.acquire(local.id, self._owner, LEASE)
+        if not lease.granted:
+            owner = process_of(lease.owner)
+            raise SessionBusy(f"another process drives session {local.id}: {owner}")
+        self._hold(local)
+
+    def _hold(self, local: LocalSession) -> None:
+        self.driven[local.id] = local
+        self.watch()
+
+    def let_go(self, local: LocalSession, *, ended: bool = False) -> None:
+        """Nobody here drives the session any more, because it has ended or waits."""
+        if self.driven.pop(local.id, None) is None:
+            return
+        if ended:
+            self.expectation.ended(local.graph)
+        self._known[local.id] = local  # it may be asked for again while somebody holds it
+        try:
+            self.store.release(local.id, self._owner)
+        except JournalError:
+            return  # the lease ends with this process, at the latest
+
+    def open(self, local: LocalSession, binding: Binding, *, is_new: bool) -> Drive:
+        """The session's state, ready to go on in the hands of this process."""
+        if is_new and self._in_memory:
+            self._hold(local)  # it was leased as it was created, just now
+        else:
+            self.take(local)
+        try:
+            return Drive(
+                local.id,
+                self.store,
+                binding,
+                local.audience,
+                circuit_breaker(binding.plan),
+                self._alarms,
+                self.clocks,
+                is_new=is_new,
+                snapshots=not self._in_memory,
+            )
+        except BaseException:
+            self.let_go(local)
+            raise
+
+    # What other processes write
+
+    def has_letters(self, id: str) -> bool:
+        """Whether another process has asked for something that nobody has read."""
+        return not self._in_memory and bool(self.store.pending([id]))
+
+    def watch(self) -> None:
+        """Look after leases, letters and what other processes write, while anybody cares."""
+        if not self._in_memory and (self._poller is None or self._poller.done()):
+            self._poller = asyncio.get_running_loop().create_task(self._poll())
+
+    def mind_deadlines(self) -> None:
+        """Be there from now on when questions expire, whoever asked them."""
+        if not self._in_memory:
+            self._deadlines.start()
+
+    async def drain(self, grace: float) -> None:
+        """Begin no further step; those under way have so many seconds to end."""
+        drives = [local.drive for local in self.driven.values()]
+        ends = [asyncio.ensure_future(drive.drain()) for drive in drives if drive is not None]
+        if ends:
+            _, late = await asyncio.wait(ends, timeout=grace)
+            for end in late:
+                end.cancel()
+
+    async def close(self) -> None:
+        """Let go of every session."""
+        self._deadlines.close()
+        if self._poller is not None:
+            self._poller.cancel()
+            self._poller = None
+        for local in self._held():
+            await local.close()
+        self._alarms.close()
+
+    async def _meet_deadline(self, id: str) -> None:
+        """A question has expired, whoever asked it; the session goes on if it can here."""
+        row = await asyncio.to_thread(self.store.session, id)
+        if row is not None and self.graphs.can_run(row):
+            try:
+                await self.get(id).wake()
+            except RondelError as error:
+                log.warning("session %s is due and cannot go on here: %s", id, error)
+
+    async def _poll(self) -> None:
+        seen, renewed = self.store.changes(), 0.0
+        clock = asyncio.get_running_loop().time
+        while self._known or self.driven:
+            await asyncio.sleep(POLL)
+            with suppress(JournalError):  # whoever drives a session meets it too, and tells
+                if clock() - renewed > LEASE / 3:
+                    renewed = clock()
+                    await finish(self.store.ready())
+                    for driven in list(self.driven):
+                        self.store.renew(driven, self._owner, LEASE)
+                now = self.store.changes()
+                if now != seen:
+                    seen = now
+                    await self._notice()
+
+    async def _notice(self) -> None:
+        letters = self.store.pending(self.driven)
+        for local in self._held():
+            await local.notice(letters=local.id in letters)
+
+    def _held(self) -> list[LocalSession]:
+        """The sessions that somebody here holds, or that are under way here."""
+        return list(dict.fromkeys((*self._known.values(), *self.driven.values())))
