@@ -6,7 +6,8 @@ RondelError
 │   ├── UnknownGraph         no stored graph has that name
 │   ├── GraphExists          a stored graph has that name already
 │   ├── GraphChanged         somebody changed the stored graph meanwhile
-│   └── KeyReused            an idempotency key that stood for something else
+│   ├── KeyReused            an idempotency key that stood for something else
+│   └── CodeChanged          a session would go on with other functions than it began with
 ├── SessionError             a session cannot do what was asked
 │   ├── UnknownSession
 │   ├── WrongState           a control in a state that does not take it
@@ -80,6 +81,10 @@ class GraphChanged(CallError):
 
 class KeyReused(CallError):
     """An idempotency key that stood for another call before."""
+
+
+class CodeChanged(CallError):
+    """A session would go on with other functions than it began with, and that was forbidden."""
 
 
 class SessionError(RondelError):

@@ -27,6 +27,8 @@ class Functions:
         self.processors: dict[str, Processor] = {}
         """By node."""
         self.on_edges: dict[str, Working] = {}
+        self.code: dict[str, Any] = {}
+        """What the author wrote, by the part of the graph that calls it."""
 
     def __bool__(self) -> bool:
         return bool(self.processors or self.on_edges)

@@ -199,6 +199,7 @@ class Graph:
             name = id or decorated.__name__
             processor = function_processor(decorated, blocking=blocking)
             self.add(name, processor, **fields)
+            self._functions.code[f"node {name}"] = decorated
             return decorated
 
         return decorate if function is None else decorate(function)
@@ -209,6 +210,7 @@ class Graph:
             node = {"id": id, "type": type, "config": config or {}, **fields}
         else:
             self._functions.processors[id] = type
+            self._functions.code[f"node {id}"] = type
             node = {"id": id, "type": FUNCTION, "config": {"name": id}, **fields}
         self._body.setdefault("nodes", []).append(node)
         self._changed()
@@ -220,10 +222,13 @@ class Graph:
         """
         edge: dict[str, Any] = {"from": source, "to": target, **fields}
         edges = self._body.setdefault("edges", [])
+        between = f"{source} -> {target} (edge {len(edges) + 1})"
         if callable(fields.get("process")):
             edge["process"] = self._functions.process(f"process {len(edges)}", fields["process"])
+            self._functions.code[f"process {between}"] = fields["process"]
         if callable(when):
             edge["condition"] = self._functions.condition(f"when {len(edges)}", when)
+            self._functions.code[f"condition {between}"] = when
         elif isinstance(when, str):
             edge["condition"] = {"type": "expr", "config": {"expr": when}}
         elif when is not None:
@@ -313,6 +318,11 @@ class Graph:
     def is_python(self) -> bool:
         """Whether parts of it are Python functions, which no document can hold."""
         return bool(self._functions)
+
+    @property
+    def code(self) -> Mapping[str, Any]:
+        """The functions and processors that its author gave it, by their place in it."""
+        return self._functions.code
 
     def with_changes(self, changes: dict[str, Any]) -> Graph:
         """The same graph with other settings: `{"nodes.Writer.config.role": "strict"}`."""

@@ -10,6 +10,7 @@ from rondel.errors import CallError, GraphError
 from rondel.graph.names import Names
 from rondel.graph.plan import Plan
 from rondel.journal.store import SessionRow
+from rondel.sessions.code import FUNCTIONS, fingerprints_of
 from rondel.sessions.graph import Graph
 from rondel.sessions.permissions import needs_of
 from rondel.sessions.registry import default_registry
@@ -30,6 +31,8 @@ def labels_of(graph: Graph) -> dict[str, Any]:
         labels[CODE] = True
     if names := graph.stored.names:
         labels["secrets"] = names
+    if fingerprints := fingerprints_of(graph):
+        labels[FUNCTIONS] = fingerprints
     return labels
 
 

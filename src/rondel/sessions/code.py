@@ -1,0 +1,77 @@
+"""Which code a session began with, and whether it goes on with the same."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rondel.engine.registry import Registry
+from rondel.errors import CodeChanged
+from rondel.journal.store import SessionRow
+from rondel.sessions.fingerprints import changed, fingerprint, incomparable
+from rondel.sessions.graph import Graph
+
+log = logging.getLogger("rondel.sessions")
+
+FUNCTIONS = "functions"
+"""The label of sessions whose graph calls functions: a fingerprint of each."""
+
+
+def fingerprints_of(graph: Graph) -> dict[str, str]:
+    """What each function does that the graph calls, in few letters, by its place in the graph."""
+    own = {name: fingerprint(code) for name, code in graph.code.items()}
+    return own | _registered(graph.registry, graph.document)
+
+
+def changes_of_code(row: SessionRow, graph: Graph) -> list[str]:
+    """The functions that are not what they were when the session began."""
+    return changed(row.labels.get(FUNCTIONS, {}), fingerprints_of(graph))
+
+
+def check_code(row: SessionRow, graph: Graph, *, strict: bool) -> None:
+    """Tell if a session is about to go on with other code; refuse it if that is asked for."""
+    now = fingerprints_of(graph)
+    before = row.labels.get(FUNCTIONS, {})
+    if differing := changed(before, now):
+        names = _listed(differing)
+        if strict:
+            raise CodeChanged(
+                f"session {row.id} began with other code: {names} changed since; hand over the "
+                "graph as it was, or go on without strict code"
+            )
+        log.warning("session %s goes on with other code: %s changed since it began", row.id, names)
+    if strict and (unknown := incomparable(before, now)):
+        raise CodeChanged(
+            f"session {row.id}: nobody can tell whether {_listed(unknown)} changed, because the "
+            "session began with another version of Python or of Rondel; go on without strict code"
+        )
+
+
+def _registered(registry: Registry, document: Any) -> dict[str, str]:
+    """The fingerprints of registered functions that a document names; not of Rondel's own."""
+    named = set(registry.names("function")).intersection(_texts(document))
+    functions = {name: registry.function_named(name) for name in sorted(named)}
+    return {
+        f"function {name}": fingerprint(function)
+        for name, function in functions.items()
+        if not str(getattr(function, "__module__", "")).startswith("rondel.")
+    }
+
+
+def _texts(document: Any) -> Iterator[str]:
+    """Every text in a document."""
+    left = [document]
+    while left:
+        item = left.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, Mapping):
+            left.extend(item.values())
+        elif isinstance(item, list):
+            left.extend(item)
+
+
+def _listed(names: list[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last

@@ -1,0 +1,171 @@
+"""What the functions of a graph do, in few letters, so that a session can tell when they change.
+
+A fingerprint is taken of the compiled code: comments, line numbers, formatting and docstrings are
+not in it. Plain values that a function closes over, its defaults, and the functions of its own
+module that it calls are; lists and objects are not, for they change while it runs. Another version
+of Python compiles otherwise, so a fingerprint says which it is of.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from hashlib import blake2b
+from types import CodeType, FunctionType, MethodType
+from typing import Any
+
+PYTHON = f"{sys.version_info[0]}.{sys.version_info[1]}"
+
+LETTERS = 12
+"""Of a fingerprint; what changes by mistake is not looked for by an enemy."""
+
+PLAIN = (str, bytes, int, float, complex, bool, type(None), type(...))
+
+
+def fingerprint(code: Any) -> str:
+    """What a function, or the class of a callable object or a processor, does."""
+    digest = blake2b(digest_size=LETTERS // 2)
+    for part in _parts(code, set()):
+        digest.update(part.encode("utf-8", "surrogatepass") + b"\0")
+    return f"{PYTHON}:{digest.hexdigest()}"
+
+
+def changed(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """The names whose code is not what it was; none that another Python compiled."""
+    return [
+        name
+        for name, known in before.items()
+        if name in now and known != now[name] and _python(known) == _python(now[name])
+    ]
+
+
+def incomparable(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """The names of which nobody can tell: they have no fingerprint, or one of another Python."""
+    return [
+        name
+        for name, current in now.items()
+        if name not in before or _python(before[name]) != _python(current)
+    ]
+
+
+def _python(fingerprint: str) -> str:
+    return fingerprint.partition(":")[0]
+
+
+def _parts(code: Any, seen: set[int]) -> Iterator[str]:
+    """All that decides what the code does, in a fixed order."""
+    if isinstance(code, MethodType):
+        yield from _parts(code.__func__, seen)
+        yield from _state(code.__self__, seen)
+    elif isinstance(code, partial):
+        yield from _parts(code.func, seen)
+        yield from _value((code.args, tuple(sorted(code.keywords.items()))), seen)
+    elif isinstance(code, FunctionType):
+        if id(code) not in seen:
+            seen.add(id(code))
+            yield from _function(code, seen)
+    elif isinstance(code, type):
+        yield from _class(code, seen)
+    elif _is_written_in_python(type(code)):
+        yield from _class(type(code), seen)
+        yield from _state(code, seen)
+    else:
+        named = code if callable(code) else type(code)
+        yield f"{getattr(named, '__module__', '')}.{getattr(named, '__qualname__', repr(named))}"
+
+
+def _function(function: FunctionType, seen: set[int]) -> Iterator[str]:
+    yield from _code(function.__code__, function.__doc__)
+    for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+        yield from _value(default, seen)
+    for cell in function.__closure__ or ():
+        try:
+            yield from _value(cell.cell_contents, seen)
+        except ValueError:  # it is filled later
+            yield "empty"
+    for called in _neighbours(function):
+        yield from _parts(called, seen)
+
+
+def _neighbours(function: FunctionType) -> list[Callable[..., Any]]:
+    """The functions and classes of its own module that a function names."""
+    known = function.__globals__
+    named = [known.get(name) for name in sorted(_names(function.__code__))]
+    home = function.__module__
+    return [
+        value
+        for value in named
+        if isinstance(value, FunctionType | type) and value.__module__ == home
+    ]
+
+
+def _names(code: CodeType) -> set[str]:
+    inner = [_names(const) for const in code.co_consts if isinstance(const, CodeType)]
+    return set(code.co_names).union(*inner)
+
+
+def _code(code: CodeType, doc: str | None = None) -> Iterator[str]:
+    yield code.co_code.hex()
+    yield repr((code.co_names, code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]))
+    for place, const in enumerate(code.co_consts):
+        if isinstance(const, CodeType):
+            documented = const.co_consts[0] if const.co_consts else None
+            yield from _code(const, documented if isinstance(documented, str) else None)
+        elif place > 0 or const != doc:
+            yield _constant(const)
+
+
+def _constant(const: Any) -> str:
+    """A constant of compiled code as text that is the same in every process."""
+    if isinstance(const, frozenset):
+        return f"frozenset({sorted(map(_constant, const))})"
+    if isinstance(const, tuple):
+        return f"({','.join(map(_constant, const))})"
+    return repr(const)
+
+
+def _class(code: type, seen: set[int]) -> Iterator[str]:
+    """The methods of a class and of those it inherits from, as far as they are Python's."""
+    if id(code) in seen:
+        return
+    seen.add(id(code))
+    for base in code.__mro__:
+        if not _is_written_in_python(base):
+            continue
+        for name, value in sorted(vars(base).items()):
+            method = value.__func__ if isinstance(value, staticmethod | classmethod) else value
+            if isinstance(method, property):
+                method = method.fget
+            if isinstance(method, FunctionType):
+                yield name
+                yield from _parts(method, seen)
+            elif isinstance(method, PLAIN) and not name.startswith("__"):
+                yield f"{name}={method!r}"
+
+
+def _is_written_in_python(code: type) -> bool:
+    return any(isinstance(value, FunctionType) for value in vars(code).values())
+
+
+def _state(owner: Any, seen: set[int]) -> Iterator[str]:
+    """What plain values an object was made with."""
+    for name, value in sorted(getattr(owner, "__dict__", {}).items()):
+        if isinstance(value, PLAIN):
+            yield f"{name}={value!r}"
+        elif isinstance(value, FunctionType | MethodType | partial):
+            yield name
+            yield from _parts(value, seen)
+
+
+def _value(value: Any, seen: set[int]) -> Iterator[str]:
+    """A value that a function was given: plain ones as they are, functions by what they do."""
+    if isinstance(value, PLAIN):
+        yield repr(value)
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _value(item, seen)
+    elif isinstance(value, FunctionType | MethodType | partial):
+        yield from _parts(value, seen)
+    else:
+        yield type(value).__qualname__
