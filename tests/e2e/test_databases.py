@@ -61,7 +61,7 @@ def test_a_place_that_cannot_be_written(call: Call, graph_file: Write) -> None:
 
 def test_a_locked_database(call: Call, graph_file: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rondel.journal.database.PATIENCE", 0.1)
-    monkeypatch.setattr(SqliteStore.__init__, "__kwdefaults__", {"patience": 0.1})
+    monkeypatch.setitem(SqliteStore.__init__.__kwdefaults__, "patience", 0.1)  # type: ignore[arg-type]
     file = graph_file(graphs.LOOP)
     assert call("run", file).code == 0
     other = sqlite3.connect(os.environ["RONDEL_DB"], isolation_level=None)

@@ -22,6 +22,7 @@ from rondel.errors import (
 )
 from rondel.journal import migrations
 from rondel.journal.log_damage import beside, log_damage
+from rondel.journal.read_only import PrivateCopy, may_write
 
 APPLICATION = 0x524F4E44
 """Says in the file's header that it is Rondel's ("ROND")."""
@@ -84,10 +85,15 @@ class Database:
         """Whether there was a write-ahead log beside the file when it was opened."""
         self.lacks_log = False
         """Whether there should have been one."""
+        self._source: Path | None = None
+        """What is read if the file may not be written: that, or a copy."""
+        self._copy: PrivateCopy | None = None
 
     def open(self) -> sqlite3.Connection:
         """A connection that may write, to a file that is there and up to date."""
         self._make_file()
+        if not may_write(self.path):
+            return self._open_read_only()
         self.had_log = self.log.exists()
         self._demand_whole_log()
         try:
@@ -103,6 +109,29 @@ class Database:
             except BaseException:
                 db.close()
                 raise
+        except UNREADABLE as error:
+            raise self.explain(error) from error
+        self._file = self._file_now()
+        return db
+
+    def _open_read_only(self) -> sqlite3.Connection:
+        """A connection that cannot write; what is out of date or has a log is read as a copy."""
+        self._demand_whole_log()
+        self._source = self.path
+        try:
+            db = self._connect("ro", timeout=0.0)
+            try:
+                self._identify(db)
+                (version,) = db.execute("PRAGMA user_version").fetchone()
+            except BaseException:
+                db.close()
+                raise
+            if self.log_size() or version < migrations.latest():
+                db.close()
+                self._copy = PrivateCopy(self.path)
+                self._source = self._copy.path
+                Database(self._source, self.durability, salvaging=True).open().close()
+                db = self._connect("ro", timeout=0.0)
         except UNREADABLE as error:
             raise self.explain(error) from error
         self._file = self._file_now()
@@ -183,8 +212,10 @@ class Database:
             )
 
     def _connect(self, mode: str, timeout: float) -> sqlite3.Connection:
+        name = quote(str(self._source or self.path))
+        only_read = "mode=ro&immutable=1"
         return sqlite3.connect(
-            f"file:{quote(str(self.path))}?mode={mode}",
+            f"file:{name}?{only_read if self._source else f'mode={mode}'}",
             uri=True,
             timeout=timeout,
             isolation_level=None,
