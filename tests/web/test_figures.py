@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
 import time
 from collections.abc import Callable
@@ -22,7 +23,10 @@ Look = Callable[..., Page]
 FIRST_LOAD = 250_000
 """Bytes, compressed, before the editor and the view of the text."""
 
-FRAMES = """(milliseconds) => new Guarantee((resolve) => {
+LONGEST = int(os.environ.get("RONDEL_ROUNDS", "2000"))
+"""Rounds of the longest sheet; 10,000 for the figure in the report."""
+
+FRAMES = """(milliseconds) => new Promise((resolve) => {
     const frames = [];
     const end = performance.now() + milliseconds;
     let last = performance.now();
@@ -117,6 +121,43 @@ def test_a_thousand_rounds_stream_in_without_holding_up_the_page(
     page.keyboard.press("Home")
     page.keyboard.press("End")
     expect(page.locator('[data-address="Writer[1000]/Writer"]')).to_be_visible()
+
+
+def test_ten_thousand_rounds_are_summed_up_by_tens_with_a_brush(
+    serve: Serve, look: Look, record_property: Callable[[str, object], None]
+) -> None:
+    server, page = serve(long_loop(LONGEST)), look()
+    session = server.run("long")
+    server.settled(session, "completed")
+    began = time.perf_counter()
+    page.goto(f"{server.url}/sessions/{session}")
+    last = LONGEST - 9
+    column = page.get_by_role("columnheader", name=f"{last}–{LONGEST}")
+    expect(column).to_be_visible(timeout=120_000)
+    opened = time.perf_counter() - began
+    assert page.locator(".cell").count() < 400
+    brush = page.get_by_role("slider", name="Which rounds the sheet shows")
+    box = brush.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] - 5, box["y"] + 40)
+    page.mouse.down()
+    page.evaluate(f"window.measured = ({FRAMES})(2000)")
+    for step in range(50):
+        page.mouse.move(box["x"] + box["width"] * (1 - step / 49), box["y"] + 40)
+    frames = shares(page.evaluate("window.measured"))
+    page.mouse.up()
+    report("brushing_10000_rounds", {"opened_s": round(opened, 2), **frames}, record_property)
+    assert frames["median_ms"] < 100
+    ten = page.locator('[data-rounds="1-10"]').first
+    expect(ten).to_be_visible()
+    assert brush.get_attribute("aria-valuenow") == "1"
+    ten.click()
+    expect(page.locator('[data-address="Writer[10]/Writer"]')).to_be_visible()
+    expect(page.get_by_role("complementary", name="Detail")).to_contain_text("Round 1 of Writer")
+    page.get_by_role("button", name="By tens").click()
+    expect(page.locator("[data-rounds]").first).to_be_visible()
+    page.reload()
+    expect(page.locator("[data-rounds]").first).to_be_visible(timeout=60_000)
 
 
 def test_a_node_is_dragged_in_a_graph_of_five_hundred(

@@ -25,7 +25,7 @@ def test_a_score_loop_is_followed_to_its_end_with_chart_and_best_round(
     server, page = serve(essay(0.6)), look()
     open_session(page, server, server.run("essay"))
     expect(page.locator(".cell.streaming").get_by_text("writing")).to_be_visible()
-    expect(page.get_by_text("Now at Writer[")).to_be_visible()
+    expect(page.get_by_text("Writer at work, round ")).to_be_visible()
     expect(page.get_by_text("Reached 90 in round 5 (score 92).")).to_be_visible()
     expect(
         page.get_by_role("img", name="Score by round: 5 rounds, best 92 in round 5")
@@ -159,9 +159,13 @@ def test_the_slider_shows_the_session_as_it_was(serve: Serve, look: Look) -> Non
         page.get_by_role("button", name="One round back").click()
     expect(page.locator('[data-address="Writer[5]/Critic"]')).to_be_hidden()
     expect(page.locator(".session-head").get_by_text("running")).to_be_visible()
+    expect(page.get_by_text("after event")).to_be_visible()
+    expect(page.get_by_role("button", name="Pause")).to_have_count(0)
     page.reload()
     expect(page.locator('[data-address="Writer[2]/Critic"]')).to_be_visible()
     expect(page.locator('[data-address="Writer[5]/Critic"]')).to_be_hidden()
+    page.get_by_role("button", name="Back to now").click()
+    expect(page.locator('[data-address="Writer[5]/Critic"]')).to_be_visible()
 
 
 def test_the_breaker_opens_only_with_a_reason_or_all_three_checks(serve: Serve, look: Look) -> None:

@@ -56,6 +56,8 @@ export interface Entry {
   scope: string;
   rounds: Round[];
   end: LoopEnd | null;
+  /** The best-scored round so far. */
+  best: Round | null;
 }
 
 export interface Turn {
@@ -99,12 +101,18 @@ export class SessionFold {
   /** Rows in the order in which they were first seen, by the loops around them. */
   readonly seen = new Map<string, Set<string>>();
   readonly warnings: Warning[] = [];
+  /** After which events rounds ended. */
+  readonly roundEnds: number[] = [];
+  /** The longest that a row's steps took, by the loops around it: what the bars of its cells are of. */
+  readonly longest = new Map<string, number>();
   status = "pending";
   reason = "";
   message = "";
   lock: Lock | null = null;
   began: number | null = null;
   ended: number | null = null;
+  /** When the newest event happened. */
+  latest: number | null = null;
   tokens = 0;
   usd = 0;
   calls = 0;
@@ -119,6 +127,7 @@ export class SessionFold {
       if (event.seq <= this.lastSeq) return false;
       this.lastSeq = event.seq;
       this.events.push(event);
+      this.latest = Date.parse(event.timestamp);
     }
     HANDLERS[event.event]?.(this, event);
     this.version += 1;
@@ -141,11 +150,7 @@ export class SessionFold {
 
   best(entry: Entry): Round | null {
     if (entry.end?.bestRound != null) return entry.rounds[entry.end.bestRound - 1] ?? null;
-    let best: Round | null = null;
-    for (const round of entry.rounds) {
-      if (round.score !== null && (best === null || round.score > best.score!)) best = round;
-    }
-    return best;
+    return entry.best;
   }
 
   noteRow(scope: string, row: string): void {
@@ -199,7 +204,14 @@ function nodeChanged(fold: SessionFold, event: RondelEvent): void {
   } else if (status !== "suspended") {
     step.ended = Date.parse(event.timestamp);
     fold.questions.delete(step.address);
+    const row = rowKey(step.scope, step.row);
+    fold.longest.set(row, Math.max(fold.longest.get(row) ?? 0, step.ended - step.began));
   }
+}
+
+/** A row of the sheet in all rounds of the loops around it. */
+export function rowKey(scope: string, row: string): string {
+  return `${scope.replace(/\[\d+\]/g, "[]")} ${row}`;
 }
 
 function roundStarted(fold: SessionFold, event: RondelEvent): void {
@@ -208,7 +220,7 @@ function roundStarted(fold: SessionFold, event: RondelEvent): void {
   let entry = fold.entries.get(place.entry);
   if (!entry) {
     const owner = ownerOf(place.entry);
-    entry = { path: place.entry, head: asText(event.data.loop), scope: owner.scope, rounds: [], end: null };
+    entry = { path: place.entry, head: asText(event.data.loop), scope: owner.scope, rounds: [], end: null, best: null };
     fold.entries.set(place.entry, entry);
     fold.noteRow(owner.scope, owner.row);
   }
@@ -241,6 +253,9 @@ function roundCompleted(fold: SessionFold, event: RondelEvent): void {
   round.tokens = asNumber(event.data.tokens) ?? 0;
   round.usd = asNumber(event.data.usd) ?? 0;
   round.entropy = asNumber(event.data.entropy);
+  fold.roundEnds.push(event.seq!);
+  const entry = fold.entries.get(roundOf(round.address)!.entry);
+  if (entry && round.score !== null && (entry.best === null || round.score > entry.best.score!)) entry.best = round;
 }
 
 function loopExited(fold: SessionFold, event: RondelEvent): void {

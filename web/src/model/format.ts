@@ -23,7 +23,7 @@ export function money(usd: number, locale: string): string {
   if (size >= 1) return `$${numberFormat(locale, 2, 2).format(usd)}`;
   const places = Math.min(6, Math.max(2, 1 - Math.floor(Math.log10(size))));
   if (size < 0.000001) return "<$0.000001";
-  return `$${numberFormat(locale, 2, places).format(usd)}`;
+  return `$${numberFormat(locale, places, places).format(usd)}`;
 }
 
 interface Units {

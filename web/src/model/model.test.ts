@@ -7,7 +7,9 @@ import { textOf, type RondelEvent } from "./events";
 import { SessionFold } from "./fold";
 import { duration, money, relative } from "./format";
 import { bodyOf } from "./graph";
-import { cellEntry, cellStep, groupRounds, loopRows, marksOf, sectionsOf } from "./sheet";
+import { inView, scrollTo } from "../features/session/geometry";
+import { seriesOf } from "./series";
+import { cellEntry, cellStep, groupRounds, groupSteps, loopRows, marksOf, sectionsOf } from "./sheet";
 import { structureFrom, structureOf } from "./structure";
 import { loopEnd } from "./words";
 
@@ -201,5 +203,53 @@ describe("differences", () => {
   });
   it("reads the text of messages with parts", () => {
     expect(textOf([{ text: "a" }, { name: "b.png" }])).toBe("a\n[b.png]");
+  });
+});
+
+describe("a very long loop", () => {
+  const events: RondelEvent[] = [];
+  const told = (event: string, address: string, data: Record<string, unknown>): void => {
+    const seq = events.length + 1;
+    const timestamp = new Date(1_700_000_000_000 + seq * 10).toISOString();
+    events.push({ seq, event, timestamp, session_id: "s", node_id: address.split("/")[1] ?? null, address, data });
+  };
+  for (let round = 1; round <= 10_000; round += 1) {
+    told("loop:round_started", `Writer[${round}]`, { loop: "Writer", round });
+    told("node_state_change", `Writer[${round}]/Writer`, { status: "running" });
+    told("node_state_change", `Writer[${round}]/Writer`, { status: round === 4321 ? "failed" : "completed" });
+    told("loop:round_completed", `Writer[${round}]`, { loop: "Writer", round, score: round % 97, tokens: 3, usd: 0.01 });
+  }
+  const fold = new SessionFold().takeAll(events);
+  const entry = fold.entries.get("Writer")!;
+
+  it("is summed up by tens", () => {
+    const groups = groupRounds(entry.rounds, 10);
+    expect(groups).toHaveLength(1000);
+    expect(groups[9]).toMatchObject({ first: 91, last: 100, best: 96, tokens: 30, marked: false });
+    expect(groups[9]!.usd).toBeCloseTo(0.1);
+    expect(groups[1]!.delta).toBeCloseTo(10);
+    expect(groups[0]!.time).toBe(300);
+    expect(groupRounds(entry.rounds.slice(0, 23), 10).map(({ first, last }) => [first, last])).toEqual([[1, 10], [11, 20], [21, 23]]);
+  });
+  it("shows of ten steps the state that needs an eye, and their mean time", () => {
+    const groups = groupRounds(entry.rounds, 10);
+    expect(groupSteps(fold, "Writer", "Writer", groups[0]!)).toEqual({ count: 10, status: "completed", mean: 10 });
+    expect(groupSteps(fold, "Writer", "Writer", groups[432]!).status).toBe("failed");
+    expect(groupSteps(fold, "Writer", "Nobody", groups[0]!).count).toBe(0);
+  });
+  it("has a chart of as many points as there are tens, and every round of a short one", () => {
+    expect(seriesOf(entry.rounds, "score").rounds).toHaveLength(1000);
+    expect(seriesOf(entry.rounds, "score").rounds[0]).toBe(5.5);
+    expect(seriesOf(entry.rounds.slice(0, 3), "time").values).toEqual([30, 30, 30]);
+  });
+  it("knows its best round and the ends of its rounds as they come", () => {
+    expect(fold.best(entry)?.round).toBe(96);
+    expect(fold.roundEnds).toHaveLength(10_000);
+  });
+  it("tells the brush which rounds are in view, and where to scroll", () => {
+    expect(inView(0, 168 + 900, 10_000, 10)).toEqual({ from: 0, to: 100 });
+    expect(inView(90 * 990, 168 + 1800, 10_000, 10)).toEqual({ from: 9900, to: 10_000 });
+    expect(scrollTo(5000, 168 + 900, 10)).toBe(90 * 500 - 450);
+    expect(scrollTo(3, 168 + 900, 1)).toBe(0);
   });
 });

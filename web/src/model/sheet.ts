@@ -101,11 +101,12 @@ export function sectionsOf(fold: SessionFold, structure: Structure | null): Sect
       sections.push(loopSection(fold, structure, row.row, row.head));
       continue;
     }
-    straight.push(row);
     const turns = fold.turns.get(row.row);
     if (turns) {
       flush();
       sections.push(debateSection(row.row, turns));
+    } else {
+      straight.push(row);
     }
   }
   flush();
@@ -161,8 +162,11 @@ export interface RoundGroup {
   last: number;
   best: number | null;
   mean: number | null;
+  /** From the group before to this one, in the mean. */
+  delta: number | null;
   usd: number;
   tokens: number;
+  time: number;
   marked: boolean;
 }
 
@@ -171,23 +175,46 @@ export function groupRounds(rounds: readonly Round[], size: number): RoundGroup[
   for (let first = 0; first < rounds.length; first += size) {
     const part = rounds.slice(first, first + size).filter(Boolean);
     const scores = part.map((round) => round.score).filter((score) => score !== null);
+    const mean = scores.length > 0 ? scores.reduce((sum, score) => sum + score, 0) / scores.length : null;
+    const before = groups.at(-1)?.mean ?? null;
     groups.push({
       first: first + 1,
       last: first + part.length,
       best: scores.length > 0 ? Math.max(...scores) : null,
-      mean: scores.length > 0 ? scores.reduce((sum, score) => sum + score, 0) / scores.length : null,
+      mean,
+      delta: mean === null || before === null ? null : mean - before,
       usd: part.reduce((sum, round) => sum + round.usd, 0),
       tokens: part.reduce((sum, round) => sum + round.tokens, 0),
+      time: part.reduce((sum, round) => sum + (round.ended === null ? 0 : round.ended - round.began), 0),
       marked: part.some((round) => round.regression !== "" || round.stagnation !== ""),
     });
   }
   return groups;
 }
 
-/** What a loop's chart shows: the score of every round, as uPlot wants it. */
-export function chartOf(entry: Entry): { rounds: number[]; scores: (number | null)[] } {
-  return {
-    rounds: entry.rounds.map((round) => round.round),
-    scores: entry.rounds.map((round) => round.score),
-  };
+export interface GroupOfSteps {
+  count: number;
+  /** The state that most needs a reader's eye. */
+  status: string;
+  mean: number | null;
+}
+
+const EYE = ["failed", "suspended", "running", "cancelled", "completed", "skipped"];
+
+/** A row over the rounds of a group: how often it ran, the worst of its states, its mean time. */
+export function groupSteps(fold: SessionFold, path: string, row: string, group: RoundGroup): GroupOfSteps {
+  let [count, total, ended, worst] = [0, 0, 0, EYE.length - 1];
+  for (let round = group.first; round <= group.last; round += 1) {
+    const step = stepAt(fold, `${path}[${round}]`, row);
+    const inner = step ? null : cellEntry(fold, path, round, row);
+    if (!step && !inner) continue;
+    count += 1;
+    const status = step?.status ?? (inner!.end ? "completed" : "running");
+    worst = Math.min(worst, Math.max(0, EYE.indexOf(status)));
+    if (step?.ended != null) {
+      total += step.ended - step.began;
+      ended += 1;
+    }
+  }
+  return { count, status: EYE[worst]!, mean: ended > 0 ? total / ended : null };
 }

@@ -60,3 +60,11 @@ export function sessionWords(fold: SessionFold, t: Translate): string {
   }
   return t(`state.${fold.status}_words`);
 }
+
+/** How the last debate of a session ended, as a sentence; empty where there was none. */
+export function debateEnd(fold: SessionFold, t: Translate): string {
+  const [address, turns] = [...fold.turns].at(-1) ?? ["", []];
+  const reason = fold.steps.get(address)?.exitReason;
+  if (!reason || fold.status !== "completed") return "";
+  return t(`end.${reason}`, { count: turns.at(-1)?.round ?? 1 });
+}

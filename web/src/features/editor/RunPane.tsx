@@ -5,16 +5,15 @@ import { useSpeech } from "../../app/i18n";
 import { useSessionDetail } from "../../app/queries";
 import { Link } from "../../app/router";
 import { useMayAct } from "../../app/Entrance";
-import type { QuestionItem } from "../../api/types";
 import { bodyOf } from "../../model/graph";
 import { structureFrom } from "../../model/structure";
 import { State } from "../../parts/State";
 import { QuestionCard } from "../inbox/QuestionCard";
-import { loopFace, SceneContext, type Scene } from "../session/context";
+import { SceneContext, type Scene } from "../session/context";
 import { Detail } from "../session/Detail";
 import { Ending } from "../session/Ending";
 import { Fork } from "../session/Fork";
-import { ScoreChart } from "../session/ScoreChart";
+import { questionsOf } from "../session/questions";
 import { Sheet } from "../session/Sheet";
 import { Standing } from "../session/Standing";
 import { useSessionStore } from "../session/store";
@@ -33,19 +32,8 @@ export function RunPane({ id, onClose }: { id: string; onClose: () => void }) {
   const select = useCallback((address: string | null) => setSelected(address), []);
   const outermost = fold.outermost;
   const entry = outermost.find((one) => one.end === null) ?? outermost.at(-1) ?? null;
-  const scene: Scene = { id, fold, detail, body, structure, selected, select, mayAct };
-  const questions: QuestionItem[] = [...fold.questions.values()].map((question) => ({
-    session_id: id,
-    graph_id: detail?.graph_id ?? "",
-    asked_at: question.since,
-    node_id: question.node,
-    address: question.address,
-    description: question.description,
-    actions: question.actions,
-    deadline: question.deadline,
-    messages: question.messages,
-  }));
-  const scored = entry?.rounds.some((round) => round?.score != null) ?? false;
+  const scene: Scene = { id, fold, detail, body, structure, selected, select, mayAct, past: null };
+  const questions = questionsOf(fold, id, detail?.graph_id ?? "");
   return (
     <SceneContext.Provider value={scene}>
       <aside className="editor-side run-pane" aria-label={t("editor.running")}>
@@ -63,7 +51,6 @@ export function RunPane({ id, onClose }: { id: string; onClose: () => void }) {
         {questions.map((question) => (
           <QuestionCard key={question.address} question={question} />
         ))}
-        {entry && scored && <ScoreChart entry={entry} target={loopFace(scene, entry.head).target} />}
         <Sheet />
         <Ending entry={entry} />
         {selected && <Detail onFork={setForking} />}

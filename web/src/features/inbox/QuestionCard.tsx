@@ -14,7 +14,13 @@ import { useDraft } from "../../parts/drafts";
 import { Failure } from "../../parts/Failure";
 import { Moment, TimeLeft } from "../../parts/Moment";
 
-export function QuestionCard({ question }: { question: QuestionItem }) {
+interface Props {
+  question: QuestionItem;
+  /** Within the page of its session, which need not be named. */
+  bare?: boolean;
+}
+
+export function QuestionCard({ question, bare }: Props) {
   const { t } = useSpeech();
   const mayAct = useMayAct();
   const control = useControl(question.session_id);
@@ -28,14 +34,14 @@ export function QuestionCard({ question }: { question: QuestionItem }) {
   };
   const busy = control.isPending || control.isSuccess;
   return (
-    <article className="question" aria-label={t("inbox.asks", { node: question.node_id })}>
+    <article className={bare ? "question bare" : "question"} aria-label={t("inbox.asks", { node: question.node_id })}>
       <header>
         <h2>{t("inbox.asks", { node: question.node_id })}</h2>
         <span className="quiet">{round !== null ? t("detail.round", { round }) : ""}</span>
         <span className="grow" />
         {question.deadline && <TimeLeft until={question.deadline} />}
       </header>
-      <p className="quiet small">
+      <p className="quiet small" hidden={bare}>
         <Link href={`/sessions/${question.session_id}?at=${encodeURIComponent(question.address)}`}>{question.graph_id}</Link>
         {" · "}
         {t("inbox.since")} <Moment at={question.asked_at} />

@@ -12,7 +12,11 @@ interface Props {
   status: string;
   /** The score of the round, in the row of the node that gave it. */
   given: number | null;
+  /** Whether that is the best of all rounds. */
+  best: boolean;
   took: number | null;
+  /** The length of the bar, from 0 to 1: the score of the goal, or the time of the longest. */
+  part: number;
   asks: boolean;
   locked: boolean;
   streaming: boolean;
@@ -23,7 +27,7 @@ interface Props {
 
 export const Cell = memo(function Cell(props: Props) {
   const { t, locale } = useSpeech();
-  const { address, status, given, took, asks, locked, streaming, selected, left } = props;
+  const { address, status, given, best, took, part, asks, locked, streaming, selected, left } = props;
   const place = { transform: `translateX(${left}px)` };
   if (status === "none") {
     return <div id={props.id} className="cell empty-cell" role="gridcell" style={place} />;
@@ -34,7 +38,7 @@ export const Cell = memo(function Cell(props: Props) {
   return (
     <div
       id={props.id}
-      className={`cell${given !== null ? " scored" : ""}${selected ? " selected" : ""}${streaming ? " streaming" : ""}`}
+      className={`cell${given !== null ? " scored" : ""}${best ? " best" : ""}${selected ? " selected" : ""}${streaming ? " streaming" : ""}`}
       role="gridcell"
       aria-selected={selected}
       aria-label={label}
@@ -44,10 +48,10 @@ export const Cell = memo(function Cell(props: Props) {
       style={place}
       onClick={() => props.onSelect(address)}
     >
-      <Shape status={status} />
+      <Shape status={locked ? "suspended_locked" : status} />
       {asks && <span className="mark is-waiting" aria-hidden="true">?</span>}
-      {locked && <span className="mark" aria-hidden="true">🔒</span>}
       <span className="value">{text}</span>
+      {part > 0 && <span className="part" style={{ width: `${Math.max(2, part * 100)}%` }} aria-hidden="true" />}
     </div>
   );
 });

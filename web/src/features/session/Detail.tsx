@@ -14,6 +14,7 @@ import { Difference } from "../../parts/Difference";
 import { State } from "../../parts/State";
 import { Tabs } from "../../parts/Tabs";
 import { useScene } from "./context";
+import { Overview } from "./Overview";
 import { StreamedText } from "./StreamedText";
 
 const TABS = ["text", "diff", "saw", "data", "usage", "events"] as const;
@@ -24,16 +25,7 @@ interface Props {
 
 export function Detail({ onFork }: Props) {
   const { fold, selected } = useScene();
-  const { t } = useSpeech();
-  if (!selected) {
-    return (
-      <aside className="detail" aria-label={t("detail.label")}>
-        <div className="detail-body">
-          <p className="quiet">{t("detail.nothing")}</p>
-        </div>
-      </aside>
-    );
-  }
+  if (!selected) return <Overview />;
   const place = roundOf(selected);
   const round = place ? (fold.entries.get(place.entry)?.rounds[place.round - 1] ?? null) : null;
   if (round && place) return <RoundDetail address={selected} round={round} onFork={onFork} />;

@@ -16,7 +16,7 @@ interface Props {
 }
 
 export function Header({ entry, onFork }: Props) {
-  const { id, fold, detail, mayAct } = useScene();
+  const { id, fold, detail, mayAct, past } = useScene();
   const { t } = useSpeech();
   const graph = detail?.graph_id ?? "";
   const draft = detail && Object.keys(detail.inputs).length > 0 ? taskOf(detail.inputs) : "";
@@ -33,7 +33,7 @@ export function Header({ entry, onFork }: Props) {
           <State status={fold.status} />
         </span>
         <Figures entry={entry} />
-        {mayAct && <Controls onFork={onFork} />}
+        {mayAct && !past && <Controls onFork={onFork} />}
       </div>
       {(draft || detail?.parent) && (
         <p className="quiet small clip">
@@ -59,7 +59,7 @@ export function taskOf(inputs: Record<string, unknown>): string {
 
 function Figures({ entry }: { entry: Entry | null }) {
   const scene = useScene();
-  const { fold, detail } = scene;
+  const { fold, detail, past } = scene;
   const { t, locale } = useSpeech();
   const { most, target, contract } = loopFace(scene, entry?.head ?? "");
   const newest = entry?.rounds.findLast((round) => round?.score != null);
@@ -91,7 +91,7 @@ function Figures({ entry }: { entry: Entry | null }) {
       )}
       {fold.began !== null && (
         <span className="figure">
-          <Lasted from={fold.began} to={fold.ended} />
+          <Lasted from={fold.began} to={past ? fold.latest : fold.ended} />
         </span>
       )}
     </div>

@@ -13,13 +13,12 @@ import { bodyOf } from "../../model/graph";
 import { structureFrom } from "../../model/structure";
 import { Tabs } from "../../parts/Tabs";
 import { Compare } from "./Compare";
-import { loopFace, SceneContext, useScene, type Scene } from "./context";
+import { SceneContext, useScene, type Scene } from "./context";
 import { Detail } from "./Detail";
 import { Ending } from "./Ending";
 import { Events } from "./Events";
 import { Fork } from "./Fork";
 import { Header } from "./Header";
-import { ScoreChart } from "./ScoreChart";
 import { Sheet } from "./Sheet";
 import { Slider, useFoldAt } from "./Slider";
 import { Standing } from "./Standing";
@@ -64,7 +63,8 @@ export function SessionPage({ id }: { id: string }) {
       </main>
     );
   }
-  const scene: Scene = { id, fold, detail, body, structure, selected, select, mayAct };
+  const past = fold === live ? null : { seq: at!, last: live.lastSeq, toNow: () => setParameters({ seq: null }) };
+  const scene: Scene = { id, fold, detail, body, structure, selected, select, mayAct, past };
   return (
     <SceneContext.Provider value={scene}>
       <main className={`page wide session${fold.status === "suspended_locked" ? " locked" : ""}`}>
@@ -87,21 +87,18 @@ interface ViewsProps {
 }
 
 function Views({ entry, onFork, children }: ViewsProps) {
-  const scene = useScene();
-  const { fold, selected } = scene;
+  const { fold, selected } = useScene();
   const { t } = useSpeech();
   const [view, setView] = useParameter("view");
   const current = VIEWS.find((name) => name === view) ?? "sheet";
   const tabs = VIEWS.map((name) => ({ id: name, name: t(`tab.${name}`) }));
-  const scored = entry?.rounds.some((round) => round?.score != null) ?? false;
   return (
     <>
       <Tabs tabs={tabs} current={current} onChoose={(name) => setView(name === "sheet" ? null : name)} label={t("tab.label")} />
-      <div className={`split${selected ? " open" : ""}`}>
+      <div className={`split${selected ? " open" : ""}${current === "canvas" && !selected ? " single" : ""}`}>
         <div className="main-pane">
           {current === "sheet" && (
             <>
-              {entry && scored && <ScoreChart entry={entry} target={loopFace(scene, entry.head).target} />}
               <Sheet />
               <Ending entry={entry} />
             </>
@@ -115,7 +112,7 @@ function Views({ entry, onFork, children }: ViewsProps) {
           {current === "transcript" && <Transcript />}
           {current === "events" && <Events />}
         </div>
-        <Detail onFork={onFork} />
+        {(current !== "canvas" || selected) && <Detail onFork={onFork} />}
       </div>
       <p className="hidden-text" role="status" aria-live="polite">
         {entry ? t("sheet.heard", { round: entry.rounds.length, status: t(`status.${fold.status}`) }) : ""}

@@ -3,11 +3,12 @@
 import { useMemo } from "react";
 import { useSpeech } from "../../app/i18n";
 import { useParameter } from "../../app/router";
+import type { Entry } from "../../model/fold";
 import { duration, score } from "../../model/format";
 import { sectionsOf, type DebateSection, type NodeRow, type Section } from "../../model/sheet";
 import { Shape } from "../../parts/State";
 import { loopFace, useScene } from "./context";
-import { LoopSheet } from "./LoopSheet";
+import { LoopSheet, useSize } from "./LoopSheet";
 import { DebateSheet } from "./DebateSheet";
 
 export function Sheet() {
@@ -43,9 +44,29 @@ export function LoopView({ path, head }: { path: string; head: string }) {
           {target !== null && ` · ${t("sheet.goal", { target: score(target, locale) })}`}
         </span>
         {path !== head && <code className="quiet small">{path}</code>}
+        <Grouping entry={entry} />
       </div>
-      <LoopSheet path={path} head={head} entry={entry} />
+      <LoopSheet path={path} head={head} entry={entry} most={most} target={target} />
     </section>
+  );
+}
+
+/** From so many rounds on, the reader may have them by tens. */
+const MANY = 50;
+
+function Grouping({ entry }: { entry: Entry | null }) {
+  const { t } = useSpeech();
+  const size = useSize(entry);
+  const [, setBy] = useParameter("by");
+  if ((entry?.rounds.length ?? 0) <= MANY) return null;
+  return (
+    <div className="choice-bar" role="group" aria-label={t("sheet.grouping")}>
+      {[1, 10].map((one) => (
+        <button key={one} type="button" aria-pressed={size === one} onClick={() => setBy(String(one))}>
+          {one === 1 ? t("sheet.every") : t("sheet.by_tens")}
+        </button>
+      ))}
+    </div>
   );
 }
 
@@ -67,11 +88,12 @@ function Straight({ rows }: { rows: NodeRow[] }) {
             onClick={() => step && select(step.address)}
           >
             <span className="clip">{row.row}</span>
-            <span className={`state is-${status}`}>
+            <span className={`state small is-${status}`}>
               {step && <Shape status={status} />}
-              <span className="small">{step ? (took || t(`step.${status}`)) : ""}</span>
+              {t(`step.${status}`)}
             </span>
-            <span className="quiet small clip">{step ? (step.error || t(`step.${status}`)) : t("step.none")}</span>
+            <span className="quiet small clip">{step?.error}</span>
+            <span className="num small">{took}</span>
           </button>
         );
       })}
@@ -81,10 +103,20 @@ function Straight({ rows }: { rows: NodeRow[] }) {
 
 function DebateView({ section }: { section: DebateSection }) {
   const { t } = useSpeech();
+  const { fold, select } = useScene();
+  const reason = fold.steps.get(section.address)?.exitReason;
   return (
     <section aria-label={t("sheet.debate", { node: section.address })}>
       <div className="section-head">
-        <h2>{t("sheet.debate", { node: section.address })}</h2>
+        <h2>
+          <button type="button" className="link" data-address={section.address} onClick={() => select(section.address)}>
+            {section.address}
+          </button>
+        </h2>
+        <span className="quiet small">
+          {t("sheet.debate_about")} · {t("sheet.rounds", { count: section.rounds })}
+          {reason && ` · ${t(`reason.${reason}`, { defaultValue: reason })}`}
+        </span>
       </div>
       <DebateSheet section={section} />
     </section>

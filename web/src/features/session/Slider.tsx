@@ -11,11 +11,6 @@ export function useFoldAt(fold: SessionFold, at: number | null): SessionFold {
   return useMemo(() => (isNow ? fold : new SessionFold().takeAll(fold.events.slice(0, at))), [fold, at, isNow]);
 }
 
-/** After which events rounds ended. */
-function roundEnds(fold: SessionFold): number[] {
-  return fold.events.filter((event) => event.event === "loop:round_completed").map((event) => event.seq!);
-}
-
 interface Props {
   fold: SessionFold;
   at: number | null;
@@ -24,7 +19,7 @@ interface Props {
 
 export function Slider({ fold, at, onMove }: Props) {
   const { t, locale } = useSpeech();
-  const ends = roundEnds(fold);
+  const ends = fold.roundEnds;
   const now = at ?? fold.lastSeq;
   const before = ends.findLast((seq) => seq < now) ?? 1;
   const after = ends.find((seq) => seq > now) ?? null;
@@ -32,6 +27,7 @@ export function Slider({ fold, at, onMove }: Props) {
   if (fold.lastSeq < 2) return null;
   return (
     <div className="slider">
+      <span className="slider-name">{t("slider.label")}</span>
       <button type="button" className="button small" onClick={() => onMove(before)} aria-label={t("slider.back")} title={t("slider.back")}>
         ‹
       </button>

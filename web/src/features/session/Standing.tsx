@@ -4,8 +4,10 @@ import { useState } from "react";
 import { useSpeech } from "../../app/i18n";
 import { useControl } from "../../app/queries";
 import { Link } from "../../app/router";
+import { placeOf, roundsAround } from "../../model/address";
 import type { Entry } from "../../model/fold";
-import { loopEnd, sessionWords } from "../../model/words";
+import { exact } from "../../model/format";
+import { debateEnd, loopEnd, sessionWords } from "../../model/words";
 import { Failure } from "../../parts/Failure";
 import { Breaker } from "./Breaker";
 import { loopFace, useScene } from "./context";
@@ -25,20 +27,17 @@ const TONE: Record<string, string> = {
 };
 
 export function Standing({ entry, onFork }: Props) {
-  const { fold, id, mayAct } = useScene();
+  const { fold, mayAct, past } = useScene();
   const { t } = useSpeech();
   const words = useEnding(entry);
   const [unlocking, setUnlocking] = useState(false);
+  if (past) return <PastLine />;
   if (fold.status === "running" || fold.status === "pending") return <RunningLine />;
   return (
     <div className={`note standing ${TONE[fold.status] ?? ""}`} role="status">
       <p>{words}</p>
       {mayAct && fold.status === "paused" && fold.reason === "round_end" && <RoundEnd entry={entry} onFork={onFork} />}
-      {fold.status === "waiting" && (
-        <Link className="button" href={`/inbox/${id}`}>
-          {t("action.answer")}
-        </Link>
-      )}
+      {fold.status === "waiting" && <Answer />}
       {mayAct && fold.lock && (
         <button type="button" className="button" onClick={() => setUnlocking(true)}>
           {t("breaker.look")}
@@ -52,10 +51,41 @@ export function Standing({ entry, onFork }: Props) {
 function RunningLine() {
   const { fold } = useScene();
   const { t } = useSpeech();
-  const where = fold.running ? t("session.now_at", { address: fold.running }) : t("session.starting");
+  const at = fold.running;
+  const round = at ? roundsAround(at).at(-1)?.round : undefined;
+  const node = at ? placeOf(at).row : "";
+  const words = !at ? t("session.starting") : round ? t("session.now_at", { node, round }) : t("session.now_at_once", { node });
   return (
-    <div className="note standing">
-      <p className="clip">{where}</p>
+    <div className="note standing run">
+      <p className="clip">
+        {words} {at && round && <code className="quiet">{at}</code>}
+      </p>
+    </div>
+  );
+}
+
+/** The way to the question, for who has chosen a cell or has no room for the pane beside the sheet. */
+function Answer() {
+  const { id } = useScene();
+  const { t } = useSpeech();
+  return (
+    <Link className="button" href={`/inbox/${id}`}>
+      {t("action.answer")}
+    </Link>
+  );
+}
+
+function PastLine() {
+  const { past, fold } = useScene();
+  const { t, locale } = useSpeech();
+  if (!past) return null;
+  const at = fold.latest === null ? "" : exact(fold.latest, locale);
+  return (
+    <div className="note standing past" role="status">
+      <p>{t("slider.past", { seq: past.seq, last: past.last, at })}</p>
+      <button type="button" className="button" onClick={past.toNow}>
+        {t("slider.to_now")}
+      </button>
     </div>
   );
 }
@@ -67,7 +97,8 @@ function useEnding(entry: Entry | null): string {
   const state = fold.lock
     ? t("breaker.sentence", { why: t(`breaker.${fold.lock.reason}`, { defaultValue: fold.lock.reason }), message: fold.lock.message })
     : sessionWords(fold, t);
-  if (!fold.over || !entry?.end || fold.status === "failed") return state;
+  const debate = fold.over && !entry ? debateEnd(fold, t) : "";
+  if (!fold.over || !entry?.end || fold.status === "failed") return debate || state;
   const { target, contract } = loopFace(scene, entry.head);
   return loopEnd(fold, entry, target, contract, t, locale) || state;
 }

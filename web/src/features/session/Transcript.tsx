@@ -4,7 +4,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { useSpeech } from "../../app/i18n";
 import { call } from "../../api/client";
 import type { StepList, StepRecord } from "../../api/types";
-import { placeOf } from "../../model/address";
+import { placeOf, roundsAround } from "../../model/address";
 import { asNumber, asText } from "../../model/events";
 import { useScene } from "./context";
 import { said } from "./Detail";
@@ -39,7 +39,7 @@ export function Transcript() {
     <div className="turns">
       {lines.map((line, index) => (
         <div key={index} style={{ display: "contents" }}>
-          {line.round !== lines[index - 1]?.round && line.round && <div className="round-title">{line.round}</div>}
+          {line.round !== lines[index - 1]?.round && line.round && <RoundTitle scope={line.round} />}
           <div className="turn">
             <button type="button" className="link who" onClick={() => select(line.address)}>
               {line.who}
@@ -64,9 +64,16 @@ function turnsOf(step: StepRecord): Said[] {
   if (history.length > 0) {
     return history.map((turn) => {
       const { agent, content, round } = turn as Record<string, unknown>;
-      const place = `${step.address} · ${asNumber(round) ?? ""}`;
+      const place = `${step.address}[${asNumber(round) ?? ""}]`;
       return { round: place, who: asText(agent), address: step.address, text: asText(content) };
     });
   }
   return [{ round: scope, who: row, address: step.address, text: said(step) }];
+}
+
+/** The rounds around what is said, in words. */
+function RoundTitle({ scope }: { scope: string }) {
+  const { t } = useSpeech();
+  const words = roundsAround(`${scope}/`).map(({ loop, round }) => t("transcript.round", { loop: placeOf(loop).row, round }));
+  return <h2 className="round-title">{words.join(" · ") || scope}</h2>;
 }

@@ -22,6 +22,8 @@ export interface Scene {
   selected: string | null;
   select: (address: string | null) => void;
   mayAct: boolean;
+  /** Set while the slider shows the past: after which event of how many, and the way back. */
+  past: { seq: number; last: number; toNow: () => void } | null;
 }
 
 export const SceneContext = createContext<Scene | null>(null);
