@@ -286,7 +286,7 @@ def _completion(reply: Reply, seen: Seen) -> dict[str, Any]:
         message["tool_calls"] = _calls(reply)
     if reply.refusal:
         message["refusal"] = reply.refusal
-    choice = {"index": 0, "message": message, "finish_reason": _reason(reply)}
+    choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": _reason(reply)}
     answer = {**_envelope(seen, "chat.completion"), "choices": [choice]}
     return answer if reply.usage is False else {**answer, "usage": _usage(reply)}
 
@@ -309,7 +309,9 @@ def _events(reply: Reply, seen: Seen) -> list[str]:
     deltas: list[dict[str, Any]] = [{"content": piece} for piece in _pieces(reply)]
     deltas += [{"tool_calls": [call]} for call in _calls(reply)]
     deltas += [{"refusal": reply.refusal}] if reply.refusal else []
-    choices = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
+    choices: list[dict[str, Any]] = [
+        {"index": 0, "delta": delta, "finish_reason": None} for delta in deltas
+    ]
     choices.append({"index": 0, "delta": {}, "finish_reason": _reason(reply)})
     envelope = _envelope(seen, "chat.completion.chunk")
     events = [json.dumps({**envelope, "choices": [choice]}) for choice in choices]

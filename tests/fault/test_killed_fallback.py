@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.command import ROOT
+from tests.fault.killing import killed, resumed
 from tests.openai_server import OpenAIServer, Reply
-
-
-def rondel(*arguments: object) -> list[str]:
-    return [sys.executable, "-m", "rondel", *map(str, arguments)]
 
 
 def test_a_model_that_has_failed_is_asked_once_over_a_kill(tmp_path: Path) -> None:
@@ -27,25 +21,6 @@ def test_a_model_that_has_failed_is_asked_once_over_a_kill(tmp_path: Path) -> No
         config = {**models[0], "fallback": [models[1]]}
         node = {"id": "A", "type": "agent", "config": config}
         file.write_text(json.dumps({"graph": {"id": "g", "nodes": [node]}}))
-        running = subprocess.Popen(
-            rondel("run", file, "-i", "x", "--db", db),
-            cwd=ROOT,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        second.wait_for(1)
-        running.kill()
-        running.wait(60)
-        listed = subprocess.check_output(rondel("sessions", "--json", "--db", db), cwd=ROOT)
-        (session,) = json.loads(listed)["sessions"]
-        resumed = subprocess.run(
-            rondel("resume", session["session_id"], "--json", "--db", db),
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
-        assert resumed.returncode == 0, resumed.stderr
-        assert json.loads(resumed.stdout.splitlines()[-1])["output"] == "Hello."
+        session = killed(file, db, lambda: second.wait_for(1))
+        assert resumed(session, db)["output"] == "Hello."
         assert (len(first.seen), len(second.seen)) == (1, 2)

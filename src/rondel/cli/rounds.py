@@ -13,7 +13,19 @@ from rondel.cli.tables import Rows, length, print_table
 from rondel.cli.views import money, number
 from rondel.sessions.records import RoundRecord
 
-HEADERS = ("LOOP", "ROUND", "SCORE", "DELTA", "TOKENS", "COST", "DURATION", "BEST", "EXIT REASON")
+HEADERS = (
+    "LOOP",
+    "ROUND",
+    "SCORE",
+    "DELTA",
+    "TOKENS",
+    "SENT",
+    "CACHED",
+    "COST",
+    "DURATION",
+    "BEST",
+    "EXIT REASON",
+)
 
 
 def rounds(
@@ -38,7 +50,7 @@ async def _rounds(db: str | None, id: str, last: int | None, as_json: bool) -> i
     elif not records:
         print("no rounds")
     else:
-        right = "ROUND SCORE DELTA TOKENS COST DURATION"
+        right = "ROUND SCORE DELTA TOKENS SENT CACHED COST DURATION"
         print_table(HEADERS, Rows(records, _cells), right=right)
     return 0
 
@@ -50,6 +62,8 @@ def _cells(record: RoundRecord) -> tuple[str, ...]:
         "" if record.score is None else number(record.score),
         "" if record.delta is None else f"{round(record.delta, 2):+g}",
         f"{record.tokens:,}",
+        f"{record.sent_tokens:,}",
+        f"{record.cached_tokens:,}",
         money(record.usd),
         length(record.duration),
         "best" if record.best else "",

@@ -123,6 +123,11 @@ class Context(Protocol):
         ...
 
     @property
+    def grows(self) -> bool:
+        """Whether all that the node sees stays, in its place, when it is called again."""
+        ...
+
+    @property
     def text(self) -> str:
         """The text of the new messages, a blank line between them."""
         ...

@@ -33,6 +33,9 @@ class RealConfig(ServedConfig):
     """Which model, where, with which key, and how hard it is tried."""
 
     stream: bool = True
+    cache: bool = Field(
+        True, description="Whether the provider is told which part of a prompt to keep for later."
+    )
 
     def guarantee(self) -> Guarantee:
         """One answer in words, no longer than the model's context."""
@@ -145,7 +148,8 @@ def _exchange_with(endpoint: Endpoint) -> Exchange:
 
 
 def _build(config: RealConfig, registry: Registry) -> BridgeModel:
-    return BridgeModel(config, config.endpoint(config.stream), registry)
+    endpoint = config.endpoint(config.stream)
+    return BridgeModel(config, replace(endpoint, hints=config.cache), registry)
 
 
 def _config_of(real: RealProvider) -> type[RealConfig]:

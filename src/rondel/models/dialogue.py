@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic_ai.messages import (
     BinaryContent,
+    CachePoint,
     InstructionPart,
     ModelMessage,
     ModelMessagesTypeAdapter,
@@ -18,6 +19,7 @@ from pydantic_ai.messages import (
     TextPart,
     ToolCallPart,
     ToolReturnPart,
+    UserContent,
     UserPromptPart,
 )
 from pydantic_ai.models import ModelRequestParameters
@@ -29,7 +31,7 @@ from rondel.engine.message import Message, Part
 from rondel.graph.json_in_text import finite
 from rondel.graph.surrogates import whole, wholly
 from rondel.models.failure import Failure
-from rondel.models.model import Request, ToolCall, ToolResult, Turn
+from rondel.models.model import Request, ToolCall, ToolResult, Turn, is_own
 
 TEXTUAL = frozenset(
     {"application/json", "application/xml", "application/yaml", "application/x-yaml"}
@@ -43,14 +45,12 @@ GO_ON = "Go on."
 """What a model is told after its own words if nobody answered them."""
 
 
-def messages_of(request: Request) -> list[ModelMessage]:
-    """All that the model is to know of the conversation, oldest first."""
-    history: list[ModelMessage] = []
-    for message in request.messages:
-        own = _is_own(message, request)
-        if own and not history:
-            _add(history, UserPromptPart(OPENING))
-        _add(history, TextPart(message.readable) if own else _prompt_of(message, request.files))
+def messages_of(request: Request, marked: bool = False) -> list[ModelMessage]:
+    """All that the model is to know of the conversation, oldest first.
+
+    Where it is `marked`, a provider is told how much of it stays the same from call to call.
+    """
+    history = _told(request, request.stable if marked else 0)
     if not history:
         _add(history, UserPromptPart(OPENING))
     elif isinstance(history[-1], ModelResponse):
@@ -63,6 +63,29 @@ def messages_of(request: Request) -> list[ModelMessage]:
         if turn.reply:
             _add(history, UserPromptPart(turn.reply))
     return history
+
+
+def _told(request: Request, stable: int) -> list[ModelMessage]:
+    """The messages of a request, with a mark behind the first `stable` of them."""
+    history: list[ModelMessage] = []
+    for number, message in enumerate(request.messages, 1):
+        own = is_own(message, request.node_id)
+        if own and not history:
+            _add(history, UserPromptPart(OPENING))
+        if own:
+            _add(history, TextPart(message.readable))
+            continue
+        prompt = _prompt_of(message, request.files)
+        if number == stable:
+            prompt.content = [*_contents(prompt), CachePoint()]
+        elif 0 < stable == number - 1 and isinstance(history[-1], ModelResponse):
+            prompt.content = [CachePoint(), *_contents(prompt)]
+        _add(history, prompt)
+    return history
+
+
+def _contents(prompt: UserPromptPart) -> Sequence[UserContent]:
+    return [prompt.content] if isinstance(prompt.content, str) else prompt.content
 
 
 def _prompt_of(message: Message, files: Mapping[str, bytes]) -> UserPromptPart:
@@ -82,16 +105,6 @@ def _content_of(part: Part, files: Mapping[str, bytes]) -> str | BinaryContent:
         return f"{part.name or 'attachment'}:\n\n{content.decode('utf-8', 'replace')}"
     what = f"the attachment {part.name or part.attachment[:12]!r} is {kind}, which no model reads"
     raise Failure(what, "attach an image, a PDF or a text", lasting=True)
-
-
-def _is_own(message: Message, request: Request) -> bool:
-    """What a node said itself is the assistant's; whatever others told it is the user's.
-
-    It signs with its name in its own graph, which may be a subgraph.
-    """
-    source, node = message.source, request.node_id
-    said = source == node or (bool(source) and node.endswith(f"/{source}"))
-    return said and message.role == "assistant"
 
 
 def _add(history: list[ModelMessage], part: ModelRequestPart | TextPart) -> None:

@@ -27,6 +27,8 @@ class Endpoint:
     params: Params = field(default_factory=Params)
     stream: bool = True
     tariff: Tariff | None = None
+    hints: bool = True
+    """Whether the provider is told what to keep."""
 
     @property
     def public_address(self) -> str:

@@ -33,6 +33,9 @@ from rondel.models.metering import counted, said_in
 from rondel.models.model import Answer, Request
 from rondel.models.tokens import count_input, count_tokens
 
+HINTED = frozenset({"anthropic"})
+"""Dialects in which a provider is told what to keep; others see it by themselves."""
+
 
 class Exchange:
     """Asks one model, once a call: no retries, no limits."""
@@ -70,7 +73,7 @@ class Exchange:
     async def _response(self, request: Request, emit: Callable[[str], None]) -> ModelResponse:
         held = await connections()
         model = held.model(self, partial(model_of, self._endpoint))
-        messages = messages_of(request)
+        messages = messages_of(request, self._provider.dialect in HINTED and self._endpoint.hints)
         parameters = parameters_of(request, model.profile)
         settings = self._settings(request)
         if not self._endpoint.stream:
@@ -86,6 +89,8 @@ class Exchange:
 
     def _settings(self, request: Request) -> ModelSettings:
         settings = self._endpoint.params.settings(self._provider.dialect)
+        if self._provider.dialect == "anthropic" and self._endpoint.hints:
+            settings |= cache_settings(request)
         if request.idempotency_key and self._provider.dialect == "openai":
             headers = settings.setdefault("extra_headers", {})
             headers.setdefault("Idempotency-Key", _header_of(request.idempotency_key))
@@ -146,6 +151,13 @@ class Exchange:
         if tariff is None:
             return 0.0
         return tariff.usd(taken, given, cache_read=cached, cache_write=written) or 0.0
+
+
+def cache_settings(request: Request) -> dict[str, Any]:
+    """What else Anthropic is to keep: a conversation with tools, whose next turn repeats it all."""
+    if request.tools:
+        return {"anthropic_cache_messages": True}
+    return {}
 
 
 def _header_of(idempotency_key: str) -> str:

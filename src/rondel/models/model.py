@@ -126,9 +126,10 @@ class Request:
     node was given; `emit` takes the answer piece by piece while it comes, and an empty piece when
     the answer starts over, so that what came before it is void. A call that is made again, after
     a crash or for a retry, has the same `idempotency_key`; another call has another. `turns` are
-    the exchanges that followed `messages`. `schema` is the JSON Schema that the answer should
-    have; models that cannot be told so ignore it. `files` is the content of the attachments in
-    `messages`, for a model that reads them. A model that asks several times for one answer tells
+    the exchanges that followed `messages`; with the first `stable` of these the node's next call
+    will begin too, so that a provider may keep them. `schema` is the JSON Schema that the answer
+    should have; models that cannot be told so ignore it. `files` is the content of the attachments
+    in `messages`, for a model that reads them. A model that asks several times for one answer tells
     `charge` what each attempt took that came to nothing, and waits for `leave` before the next.
     """
 
@@ -148,6 +149,14 @@ class Request:
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     tools: Sequence[ToolSpec] = ()
     turns: Sequence[Turn] = ()
+    stable: int = 0
+
+
+def is_own(message: Message, node_id: str) -> bool:
+    """What a node said itself; it signs with its name in its own graph, which may be a subgraph."""
+    source = message.source
+    said = source == node_id or (bool(source) and node_id.endswith(f"/{source}"))
+    return said and message.role == "assistant"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
+import msgspec
+from msgspec.structs import replace
 from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
     SkipValidation,
+    ValidationInfo,
     create_model,
     field_validator,
-    model_validator,
 )
 
 from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit
 from rondel.engine.registry import Registry
-from rondel.errors import CallError
 from rondel.graph.guarantees import Guarantee
-from rondel.graph.names import Names
 from rondel.graph.recall import ALL, Recall
-from rondel.models.model import Model, ProviderConfig, Request
+from rondel.models.model import ProviderConfig, Request
 from rondel.models.prices import SIMULATED
-from rondel.models.real import REAL_PROVIDERS
-from rondel.nodes.agent_guarantee import any_of, guarantee_of_agent
+from rondel.nodes.agent_guarantee import any_of, calls_of, guarantee_of_agent
 from rondel.nodes.asking import MAX_TOOL_CALLS, Asker, InputMode
-from rondel.nodes.recollection import shown
+from rondel.nodes.compaction import ROLE, CompactConfig, Compactor, Summary, SummaryAgentConfig
+from rondel.nodes.model_config import ModelConfig
+from rondel.nodes.recollection import shown, stable
 from rondel.nodes.structured import AnswerSchema, checked_schema
 from rondel.nodes.tools import ServerEntry, Toolbox, ToolEntry, entry_type
 
@@ -40,53 +41,6 @@ class RecallConfig(BaseModel):
     own: Annotated[int, Field(strict=True, ge=0)] | Literal["all"] = Field(
         1, description="How many of its own newest outputs of this loop it is shown."
     )
-
-
-class ModelConfig(ProviderConfig):
-    """A model of some provider; beside these fields stand the provider's own options."""
-
-    model_config = ConfigDict(
-        extra="allow", frozen=True, json_schema_extra={"additionalProperties": False}
-    )
-    registry: ClassVar[Registry]
-
-    provider: str = Field(description="Who answers.")
-
-    @property
-    def options(self) -> ProviderConfig:
-        """What the provider is built from: the fields it shares with this config, and its own."""
-        model: type[ProviderConfig] = (
-            self.registry.config_model("provider", self.provider) or ProviderConfig
-        )
-        ours = AgentConfig.model_fields.keys() - ProviderConfig.model_fields.keys()
-        given = {name: getattr(self, name) for name in self.model_fields_set - ours}
-        context = {"registry": self.registry, **self.context}
-        config: ProviderConfig = model.model_validate(given, context=context)
-        return config
-
-    def built(self, registry: Registry) -> Model:
-        """The model, ready to be asked."""
-        if self.provider not in registry.names("provider"):
-            available = " and ".join(registry.names("provider"))
-            raise CallError(
-                f"the provider {self.provider!r} is not part of this version, which has "
-                f"{available}; run with --provider simulated, or set another provider in the graph"
-            )
-        model: Model = registry.build("provider", self.provider, self.options)
-        return model
-
-    @field_validator("provider")
-    @classmethod
-    def _provider_is_known(cls, provider: str) -> str:
-        known = Names((*cls.registry.names("provider"), *REAL_PROVIDERS))
-        if provider not in known:
-            raise ValueError(f"there is no provider {provider!r}; {known.hint(provider)}")
-        return provider
-
-    @model_validator(mode="after")
-    def _options_are_right(self) -> Self:
-        _ = self.options
-        return self
 
 
 class AgentConfig(ModelConfig):
@@ -116,6 +70,9 @@ class AgentConfig(ModelConfig):
         description="What it is shown besides its messages; without it the task and its own last "
         "output of this loop, and in a foreign dialect nothing.",
     )
+    compact: CompactConfig | None = Field(
+        None, description="When what it is shown gets too long, a summary of all but the newest."
+    )
 
     def recalls(self) -> Recall | None:
         """What an agent node asks to be shown."""
@@ -124,11 +81,24 @@ class AgentConfig(ModelConfig):
         own = self.recall.own
         return Recall(self.recall.task, ALL if own == "all" else own)
 
+    @property
+    def recalls_all(self) -> bool:
+        """Whether it is shown all that it said in its loop."""
+        return self.recall is not None and self.recall.own == "all"
+
     def guarantee(self) -> Guarantee:
         """One answer, in so many calls at most."""
         tool_calls = self.max_tool_calls if self.tools else 0
         models = (self.options, *(each.options for each in self.fallback))
-        return any_of([guarantee_of_agent(each, self.output_schema, tool_calls) for each in models])
+        answer = any_of(
+            [guarantee_of_agent(each, self.output_schema, tool_calls) for each in models]
+        )
+        if self.compact is None:
+            return answer
+        writer = self.compact.agent or self
+        writers = (writer.options, *(each.options for each in writer.fallback))
+        summary = any_of([guarantee_of_agent(each, None, 0) for each in writers])
+        return replace(answer, calls=calls_of([(answer, 1), (summary, 1)]))
 
     @property
     def commands(self) -> list[str]:
@@ -143,6 +113,9 @@ class AgentConfig(ModelConfig):
         known = (AgentConfig.model_fields.keys() | model.model_fields.keys()) - {"fallback"}
         given = {name: getattr(self, name) for name in self.model_fields_set & known}
         changed = {**given, "provider": provider, **options}
+        if self.compact is not None and self.compact.agent is not None:
+            agent = {"provider": provider, "role": self.compact.agent.role}
+            changed["compact"] = {**self.compact.model_dump(exclude={"agent"}), "agent": agent}
         return type(self).model_validate(changed, context=self.context)
 
     @field_validator("output_schema")
@@ -151,41 +124,82 @@ class AgentConfig(ModelConfig):
         return None if schema is None else checked_schema(schema)
 
 
+AgentConfig.ours = frozenset(AgentConfig.model_fields.keys() - ProviderConfig.model_fields.keys())
+
+
 class MemberConfig(AgentConfig):
     """An agent inside a node of another type, which tells it all that it needs to know."""
 
-    @field_validator("recall")
+    @field_validator("recall", "compact")
     @classmethod
-    def _is_told_by_its_node(cls, recall: RecallConfig | None) -> RecallConfig | None:
-        if recall is not None:
+    def _is_told_by_its_node(cls, given: Any, info: ValidationInfo) -> None:
+        if given is not None:
             raise ValueError(
                 "an agent inside a node is shown what that node asks it, and recalls nothing; "
-                "drop recall"
+                f"drop {info.field_name}"
             )
-        return recall
+
+
+class AgentState(msgspec.Struct, omit_defaults=True):
+    """An agent's private state where it compacts: its calls so far, and the newest summary."""
+
+    calls: int = 0
+    summary: Summary = Summary()
 
 
 class AgentProcessor:
     """Asks the model and emits its answer; the node's state is the number of calls so far."""
 
-    def __init__(self, asker: Asker) -> None:
+    def __init__(
+        self, asker: Asker, compactor: Compactor | None = None, recalls_all: bool = False
+    ) -> None:
         self._asker = asker
+        self._compactor = compactor
+        self._recalls_all = recalls_all
 
     async def process(self, ctx: Context) -> Emit:
-        index = (ctx.state or 0) + ctx.offset + ctx.attempt - 1
+        before = _state_of(ctx.state)
+        index = before.calls + ctx.offset + ctx.attempt - 1
+        messages, summary = shown(ctx), before.summary
+        if self._compactor is not None:
+            role = self._asker.role
+            messages, summary = await self._compactor.fitted(ctx, role, messages, summary)
         request = Request(
             node_id=ctx.node_id,
-            messages=shown(ctx),
+            messages=messages,
             idempotency_key=ctx.idempotency_key,
             text=ctx.text,
             data=ctx.data,
             index=index,
             round=ctx.round,
             address=ctx.address,
+            stable=stable(ctx, messages, self._recalls_all),
         )
         heard = await self._asker.hear(ctx, request, ctx.node_id)
-        answer = heard.answer
-        return Emit((Message(answer.content, answer.data),), index + heard.calls)
+        answer, calls = heard.answer, index + heard.calls
+        state: Any = calls
+        if self._compactor is not None:
+            state = msgspec.to_builtins(AgentState(calls, summary))
+        return Emit((Message(answer.content, answer.data),), state)
+
+
+def _state_of(state: Any) -> AgentState:
+    return msgspec.convert(state, AgentState) if isinstance(state, dict) else AgentState(state or 0)
+
+
+def compactor_of(config: AgentConfig, registry: Registry) -> Compactor | None:
+    """What keeps an agent's context short, if its config asks for that."""
+    compact = config.compact
+    if compact is None:
+        return None
+    writer = compact.agent or config
+    asker = Asker(
+        model=writer.built(registry),
+        role=(compact.agent.role if compact.agent else "") or ROLE,
+        name=writer.name,
+        fallback=tuple((each.name, each.built(registry)) for each in writer.fallback),
+    )
+    return Compactor(asker, compact.over_tokens, compact.keep)
 
 
 def asker_of(config: AgentConfig, registry: Registry) -> Asker:
@@ -216,12 +230,27 @@ def config_for(registry: Registry, base: type[AgentConfig] = AgentConfig) -> typ
     )
     other.registry = registry
     others: Any = list[other]
+    writer = create_model(
+        "SummaryAgentConfig",
+        __base__=SummaryAgentConfig,
+        __module__=__name__,
+        fallback=(others, SummaryAgentConfig.model_fields["fallback"]),
+        **_declared(registry),
+    )
+    writer.registry = registry
+    compact = create_model(
+        "CompactConfig",
+        __base__=CompactConfig,
+        __module__=__name__,
+        agent=(writer | None, CompactConfig.model_fields["agent"]),
+    )
     bound = create_model(
         "AgentConfig",
         __base__=base,
         __module__=__name__,
         fallback=(others, AgentConfig.model_fields["fallback"]),
         tools=(entries, AgentConfig.model_fields["tools"]),
+        compact=(compact | None, AgentConfig.model_fields["compact"]),
         **_declared(registry),
     )
     bound.registry = registry
@@ -242,5 +271,7 @@ def register(registry: Registry) -> None:
     registry.node(
         "agent",
         config_for(registry),
-        lambda config, registry: AgentProcessor(asker_of(config, registry)),
+        lambda config, registry: AgentProcessor(
+            asker_of(config, registry), compactor_of(config, registry), config.recalls_all
+        ),
     )

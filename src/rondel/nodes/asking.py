@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from rondel.engine.message import Message, Part
+from rondel.engine.message import TASK, Message, Part
 from rondel.engine.protocols import Context, Usage
 from rondel.errors import ModelError, StepTimeout
 from rondel.graph.surrogates import Joiner, whole, wholly
@@ -58,6 +58,10 @@ class Asker:
         if self.toolbox is None and (self.schema is None or request.schema is not None):
             return await self._answer(ctx, request, Stream(ctx, agent))
         return await self.conversation(ctx, request, agent).held()
+
+    async def ask_quietly(self, ctx: Context, request: Request, agent: str) -> Answer:
+        """The model's answer, which nobody watches as it comes."""
+        return (await self._answer(ctx, request, QuietStream(ctx, agent))).answer
 
     def conversation(self, ctx: Context, request: Request, agent: str) -> Conversation:
         """The question with all that it may take to answer it."""
@@ -141,8 +145,10 @@ class Asker:
 
     async def _call(self, ctx: Context, request: Request, stream: Stream, charge: Charge) -> Answer:
         """One call, within the time that the budgets around the step leave."""
-        messages = [*remembered(request.data), *self._said(request.messages)]
-        told = replace(request, system=self.role, messages=messages, emit=stream.emit)
+        messages, stable = self._told(request)
+        told = replace(
+            request, system=self.role, messages=messages, emit=stream.emit, stable=stable
+        )
 
         async def leave() -> None:
             await ctx.reserve(lambda: most_of(self.model, told))
@@ -157,9 +163,17 @@ class Asker:
         stream.end()
         return answer
 
-    def _said(self, messages: Sequence[Message]) -> Sequence[Message]:
-        said = [message for message in messages if not message.empty]
-        return said if self.input_mode == "messages" else as_prompt(said)
+    def _told(self, request: Request) -> tuple[list[Message], int]:
+        """All that the model is told, and how much of it stays the same; memory after the task."""
+        said = [message for message in request.messages if not message.empty]
+        stable = request.stable if len(said) == len(request.messages) else 0
+        if self.input_mode != "messages":
+            said, stable = as_prompt(said), 0
+        memory = remembered(request.data)
+        if not memory:
+            return said, stable
+        first = 1 if said and said[0].source == TASK else 0
+        return [*said[:first], *memory, *said[first:]], min(stable, first)
 
 
 class _Answered(Exception):
@@ -201,6 +215,15 @@ class Stream:
         """Another answer follows, in the place of what was heard."""
         if self._heard:
             self.emit("")
+
+
+class QuietStream(Stream):
+    """Tokens that are for nobody outside."""
+
+    __slots__ = ()
+
+    def emit(self, chunk: str) -> None:
+        """Nobody listens."""
 
 
 def as_prompt(messages: Sequence[Message]) -> list[Message]:

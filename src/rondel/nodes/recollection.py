@@ -5,12 +5,12 @@ That is the `history_context` in its data, from a `memory` node.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from rondel.engine.message import Message
+from rondel.engine.message import TASK, Message
 from rondel.engine.protocols import Context
 
 HISTORY = "history_context"
@@ -28,6 +28,21 @@ def shown(ctx: Context) -> list[Message]:
     retained = messages[: len(messages) - len(ctx.new_messages)]
     task = [] if recalled.task is None else [recalled.task]
     return [*task, *retained, *recalled.own, *ctx.new_messages]
+
+
+def stable(ctx: Context, messages: Sequence[Message], recalls_all: bool) -> int:
+    """How many of the first messages the next call of the node will begin with too.
+
+    All where its context only grows, all but the new ones where it recalls all that it said, else
+    the task; outside loops there is no next call.
+    """
+    if not ctx.rounds:
+        return 0
+    if ctx.grows:
+        return len(messages)
+    if recalls_all:
+        return len(messages) - len(ctx.new_messages)
+    return 1 if messages and messages[0].source == TASK else 0
 
 
 def remembered(data: Mapping[str, Any]) -> list[Message]:

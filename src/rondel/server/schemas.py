@@ -394,6 +394,9 @@ class RoundFace(BaseModel):
     score: float | None
     delta: float | None
     tokens: int
+    sent_tokens: int
+    cached_tokens: int
+    new_tokens: int
     usd: float
     duration: float
     exit_reason: str | None

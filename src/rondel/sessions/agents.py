@@ -136,7 +136,7 @@ def replace_in_document(document: dict[str, Any], provider: str) -> None:
     """Put every agent of a document on another provider."""
     for config in configs_in_document(document.get("graph", document)):
         _replace(config, provider)
-    if provider in OFFLINE:
+    if provider_and_model(provider)[0] in OFFLINE:
         for config in configs_in_document(document.get("graph", document), EMBEDDINGS):
             config.clear()
             config["provider"] = "simulated"
@@ -150,7 +150,7 @@ def replace_in_files(graph: Graph, provider: str) -> None:
         replace_in_document(document, provider)
     for node in graph.plan().nodes:
         node.spec = with_provider(node.spec, provider)
-        if provider in OFFLINE:
+        if provider_and_model(provider)[0] in OFFLINE:
             node.spec = without_network(node.spec)
 
 
@@ -168,3 +168,6 @@ def _replace(config: dict[str, Any], wanted: str) -> None:
     if model is not None:
         config["name"] = model
     config.pop("fallback", None)
+    compact = config.get("compact")
+    if isinstance(compact, dict) and isinstance(compact.get("agent"), dict):
+        _replace(compact["agent"], wanted)

@@ -29,10 +29,14 @@ REFUSED: Final = "the budget around the step is used up"
 class RoundTally:
     """What a loop's current round has spent so far."""
 
-    __slots__ = ("entropies", "tokens", "usd")
+    __slots__ = ("cached", "entropies", "sent", "tokens", "usd")
 
     def __init__(self) -> None:
         self.tokens = 0
+        self.sent = 0
+        """Those of them that models were sent."""
+        self.cached = 0
+        """Those of these that their providers had already."""
         self.usd = 0.0
         self.entropies: list[float] = []
 
@@ -151,6 +155,8 @@ class Narrator:
     def _tell_spending(self, effect: fx.StepTicked, usage: Usage) -> None:
         for tally in self._tallies_around(effect.step):
             tally.tokens += usage.tokens
+            tally.sent += usage.input_tokens
+            tally.cached += usage.cached_tokens
             tally.usd += usage.usd
         face = {
             "input_tokens": usage.input_tokens,
@@ -179,6 +185,9 @@ class Narrator:
                     "score": effect.value,
                     "delta": effect.delta,
                     "tokens": tally.tokens,
+                    "sent_tokens": tally.sent,
+                    "cached_tokens": tally.cached,
+                    "new_tokens": tally.sent - tally.cached,
                     "usd": tally.usd,
                     "entropy": tally.entropy,
                 }

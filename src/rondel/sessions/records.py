@@ -311,6 +311,12 @@ class RoundRecord(Record, gc=False):
     score: float | None = None
     delta: float | None = None
     tokens: int = 0
+    sent_tokens: int = 0
+    """Those of them that models were sent."""
+    cached_tokens: int = 0
+    """Those of these that their providers had already."""
+    new_tokens: int = 0
+    """The others."""
     usd: float = 0.0
     duration: float = 0.0
     exit_reason: str | None = None
@@ -366,6 +372,9 @@ class RoundLister:
                 record = self._open[loop.entry][0]
                 for call in usage:
                     record.tokens += call.tokens
+                    record.sent_tokens += call.input_tokens
+                    record.cached_tokens += call.cached_tokens
+                    record.new_tokens += call.input_tokens - call.cached_tokens
                     record.usd += call.usd
 
     def _end(self, entry: int, end: LoopEnd) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from rondel.engine.message import Message
 from rondel.errors import CallError
 from rondel.models.endpoint import is_local
 from rondel.models.model import ToolResult, ToolSpec
@@ -147,6 +148,35 @@ def test_anthropic_is_asked_in_its_own_words() -> None:
         assert "You write." in json.dumps(server.bodies[0]["system"])
     assert answer.content == "Hello there" == "".join(chunks)
     assert (answer.usage.input_tokens, answer.usage.output_tokens) == (12, 5)
+
+
+def marks(body: dict[str, Any]) -> list[str]:
+    """The texts behind which Anthropic is told that they stay."""
+    return [
+        block["text"]
+        for message in body["messages"]
+        for block in message["content"]
+        if isinstance(block, dict) and "cache_control" in block
+    ]
+
+
+@pytest.mark.parametrize(
+    ("stable", "marked"), [(0, []), (1, ["the task"]), (2, ["a draft"]), (3, ["a critique"])]
+)
+def test_anthropic_is_told_where_what_stays_ends(stable: int, marked: list[str]) -> None:
+    said = [{"type": "text_delta", "text": "Well."}]
+    told = [
+        Message("the task", role="user", source="TASK"),
+        Message("a draft", source="Writer"),
+        Message("a critique", source="Critic"),
+    ]
+    with OpenAIServer(anthropic_answer({"type": "text", "text": ""}, deltas=said)) as server:
+        address = server.url.removesuffix("/v1")
+        config = {"name": "claude-x", "base_url": address, "api_key": "sk-ant"}
+        ask(model("anthropic", **config), messages=told, stable=stable)
+        ask(model("anthropic", cache=False, **config), messages=told, stable=stable)
+    assert marks(server.bodies[0]) == marked
+    assert "cache_control" not in json.dumps(server.bodies[1])
 
 
 def test_anthropic_calls_tools() -> None:

@@ -37,6 +37,7 @@ class FakeContext:
     session_id: str = "session"
     inputs: dict[str, Any] = field(default_factory=dict)
     time_left: float | None = None
+    grows: bool = False
     recalled: Recalled = field(default_factory=Recalled)
 
     @property

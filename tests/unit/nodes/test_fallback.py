@@ -45,11 +45,11 @@ def test_the_next_model_is_asked_and_the_change_is_told() -> None:
 
 def test_a_model_that_has_failed_is_not_asked_again_after_a_crash() -> None:
     ctx = durable("t")
-    step(built("agent", **agent(agent(SECOND) | {"fallback": []}, THIRD)), ctx)
+    step(built("agent", **agent(FAILING, THIRD)), ctx)
     assert len(ctx.parts) == 2
     again = durable("t")
     again.parts.update(ctx.parts)
-    out = step(built("agent", **agent(agent(SECOND) | {"fallback": []}, THIRD)), again)
+    out = step(built("agent", **agent(FAILING, THIRD)), again)
     assert isinstance(out, Emit)
     assert out.messages[0].text == "third"
     assert [usage.model for usage in again.charged] == ["third"]

@@ -141,6 +141,7 @@ def test_the_rounds_of_a_loop_are_told_with_their_figures() -> None:
 def test_the_fields_of_round_events_are_those_of_the_contract() -> None:
     played = play(looping(2))
     fields = {"loop", "round", "score", "delta", "tokens", "usd", "entropy"}
+    fields |= {"sent_tokens", "cached_tokens", "new_tokens"}
     for event in played.of("loop:round_completed"):
         assert set(event.data) == fields
     for event in played.of("loop:round_started"):

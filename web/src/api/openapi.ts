@@ -312,6 +312,9 @@ export interface components {
             score: number | null;
             delta: number | null;
             tokens: number;
+            sent_tokens: number;
+            cached_tokens: number;
+            new_tokens: number;
             usd: number;
             duration: number;
             exit_reason: string | null;

@@ -102,6 +102,11 @@ class Transcript:
         self._merged = NOTHING_MERGED
         self._merged_length = 0
 
+    @property
+    def grows(self) -> bool:
+        """Whether what it retains is never forgotten, but for what an edge clears."""
+        return self.window == EVERYTHING
+
     def put(self, delivery: Delivery) -> None:
         """Keep a delivery for the node's next step."""
         if self.inbox is NO_DELIVERIES:
@@ -234,6 +239,11 @@ class AgingTranscript(Transcript):
         self.stamps: list[int] = []
         """While a step is under way, those of all that it sees."""
         self.remembers = True
+
+    @property
+    def grows(self) -> bool:
+        """Rounds are forgotten."""
+        return False
 
     def take(self, number: int, /) -> tuple[Sequence[Message], Sequence[Message]]:
         """Empty the inbox for a step; what is new belongs to it."""

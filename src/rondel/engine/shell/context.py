@@ -63,6 +63,10 @@ class StepContext:
         return recalled_by(self.step, self.step.inputs, self._services.inputs)
 
     @property
+    def grows(self) -> bool:
+        return self.step.transcript.grows
+
+    @property
     def text(self) -> str:
         fresh = self.step.fresh
         if len(fresh) == 1:

@@ -155,6 +155,10 @@ class PartContext:
         return getattr(self._ctx, name)
 
     @property
+    def grows(self) -> bool:
+        return False
+
+    @property
     def recalled(self) -> Recalled:
         return recalled_by(self._ctx.step, self.messages, self._ctx.inputs)
 
