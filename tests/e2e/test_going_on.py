@@ -201,6 +201,30 @@ def test_another_python_graph_is_refused(call: Call, graph_file: Write) -> None:
     assert "its structure differs" in ran.err
 
 
+def test_functions_that_changed_are_told_or_refused(call: Call, graph_file: Write) -> None:
+    file = graph_file(graphs.ASKS_IN_PYTHON, "asks.py")
+    session = call("run", file, "--no-input", "--json").result["session_id"]
+    graph_file(graphs.ASKS_IN_PYTHON.replace(" of ", " for "), "asks.py")
+    refused = call("answer", session, "yes", "--graph", file, "--strict-code")
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err == (
+        f"error: node done changed since session {session} began; hand over the graph as it was, "
+        "or go on without strict code\n"
+    )
+    told = call("answer", session, "yes", "--graph", file, "--json")
+    assert told.result["output"] == "yes for []"
+    assert told.err.startswith(f"warning: node done changed since session {session} began")
+
+
+def test_a_comment_in_a_function_is_no_change(call: Call, graph_file: Write) -> None:
+    file = graph_file(graphs.ASKS_IN_PYTHON, "asks.py")
+    session = call("run", file, "--no-input", "--json").result["session_id"]
+    comment = "(inp):\n    # the last word\n"
+    graph_file(graphs.ASKS_IN_PYTHON.replace("(inp):\n", comment), "asks.py")
+    ran = call("answer", session, "yes", "--graph", file, "--strict-code", "--json")
+    assert (ran.code, ran.err) == (0, "")
+
+
 def test_a_changed_python_graph_stays_changed(call: Call, graph_file: Write) -> None:
     file = graph_file(graphs.ASKS_IN_PYTHON, "asks.py")
     change = "graph.nodes.editor.config.description=Really?"

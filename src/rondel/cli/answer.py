@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from rondel.cli.conversation import Shown, past_of
-from rondel.cli.database import find, next_commands, open_existing
+from rondel.cli.database import find, next_commands
 from rondel.cli.delivery import deliver, say
 from rondel.cli.foreground import Foreground, hand_over
 from rondel.cli.options import (
@@ -23,6 +23,7 @@ from rondel.cli.options import (
     Id,
     NoInput,
     NoRun,
+    StrictCode,
     asker,
 )
 from rondel.sessions.controls import Answer
@@ -42,6 +43,7 @@ def answer(
     no_input: NoInput = False,
     allow_python: AllowPython = False,
     allow_commands: AllowCommands = False,
+    strict_code: StrictCode = False,
     by: By = None,
     db: Db = None,
     debug: Debug = False,
@@ -51,7 +53,9 @@ def answer(
     If no other process drives the session it goes on here, with live progress, and the exit
     codes are those of rondel run.
     """
-    foreground = Foreground(db, as_json, no_input, debug, (), allow_python, allow_commands)
+    foreground = Foreground(
+        db, as_json, no_input, debug, (), allow_python, allow_commands, strict_code
+    )
     control = Answer(asker(by), text, node)
     return asyncio.run(_answer(session, control, no_run, graph or file, foreground))
 
@@ -59,15 +63,13 @@ def answer(
 async def _answer(
     id: str, control: Answer, no_run: bool, graph: str | None, foreground: Foreground
 ) -> int:
-    async with open_existing(
-        foreground.db, foreground.allow_python, foreground.allow_commands
-    ) as engine:
+    async with foreground.open() as engine:
         session = find(engine, id)
         how = next_commands(session, foreground.db)
         runs = not no_run and not engine.driver_of(session.id)
         past = Shown()
         if runs:
-            hand_over(session, graph, how.answer(control.node))
+            hand_over(session, graph, how.answer(control.node), strict=foreground.strict_code)
             past = past_of(engine, session)
         delivered = await deliver(session, control, run=runs)
         if not runs or delivered.driver is not None:

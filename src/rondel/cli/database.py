@@ -46,7 +46,10 @@ def open_new(
 
 
 def open_existing(
-    db: str | None, allow_python: bool = False, allow_commands: bool = False
+    db: str | None,
+    allow_python: bool = False,
+    allow_commands: bool = False,
+    strict_code: bool = False,
 ) -> Engine:
     """The engine of a database that is there; the user's own is empty as long as it is not."""
     named = database_of(db)
@@ -56,7 +59,9 @@ def open_existing(
         if db is not None:
             raise CallError(f"there is no database {db}")
         named = None
-    engine = Engine(named, allow_python=allow_python, allow_commands=allow_commands)
+    engine = Engine(
+        named, allow_python=allow_python, allow_commands=allow_commands, strict_code=strict_code
+    )
     if getattr(engine.store, "lacks_log", False):
         complain(f"the database {named or default_database()}: {MISSING_LOG}", "warning")
     return engine

@@ -11,7 +11,7 @@ from rondel.certificate import lints_explaining
 from rondel.certificate.faces import label_width, loops_of
 from rondel.cli.arguments import Answers
 from rondel.cli.conversation import Shown, TerminalSession
-from rondel.cli.database import NextCommands, is_python, next_commands
+from rondel.cli.database import NextCommands, is_python, next_commands, open_existing
 from rondel.cli.documents import open_graph
 from rondel.cli.failures import FAILED, complain
 from rondel.cli.keyboard import Keyboard
@@ -20,6 +20,7 @@ from rondel.errors import CallError, GraphError, JournalError, SessionBusy
 from rondel.graph.spec import NodeSpec
 from rondel.journal.memory import MemoryStore
 from rondel.sessions.agents import PLACES, configs_of
+from rondel.sessions.code import change_of_code, fingerprints_of
 from rondel.sessions.engine import Engine
 from rondel.sessions.graph import Graph
 from rondel.sessions.labels import CODE
@@ -50,6 +51,11 @@ class Foreground:
     answers: Sequence[str] = ()
     allow_python: bool = False
     allow_commands: bool = False
+    strict_code: bool = False
+
+    def open(self) -> Engine:
+        """The engine of the database, with what it may do."""
+        return open_existing(self.db, self.allow_python, self.allow_commands, self.strict_code)
 
     def answers_for(self, graph: Graph) -> Answers:
         """The answers given beforehand; raises if one is for a node that is not there."""
@@ -90,11 +96,19 @@ class Foreground:
         return EXIT_CODES[result.status]
 
 
-def hand_over(session: Session, file: str | None, command: str) -> None:
+def hand_over(session: Session, file: str | None, command: str, *, strict: bool = False) -> None:
     """Give a session the graph it needs to go on: its own copy, or one that says more.
 
-    A graph written in Python is handed over again, and so may be one with keys in it.
+    A graph written in Python is handed over again, and so may be one with keys in it. Functions
+    that have changed are told, unless the session is refused for them.
     """
+    _use_file(session, file, command)
+    fingerprints = fingerprints_of(session.graph)
+    if fingerprints and not strict and (change := change_of_code(session.row, fingerprints)):
+        complain(f"{change}; it goes on with the code of now", "warning")
+
+
+def _use_file(session: Session, file: str | None, command: str) -> None:
     if not is_python(session):
         if file is None:
             return

@@ -19,6 +19,12 @@ Db = Annotated[
 ]
 By = Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who asks; default: you.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
+StrictCode = Annotated[
+    bool,
+    typer.Option(
+        "--strict-code", help="Refuse to go on if functions of the graph have changed since."
+    ),
+]
 Last = Annotated[
     int | None,
     typer.Option("--last", metavar="N", min=1, help="Only the last N of them, found at once."),

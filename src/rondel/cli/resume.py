@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from rondel.cli.conversation import past_of
-from rondel.cli.database import find, next_commands, open_existing
+from rondel.cli.database import find, next_commands
 from rondel.cli.foreground import Foreground, demand_free, hand_over
 from rondel.cli.options import (
     AllowCommands,
@@ -21,6 +21,7 @@ from rondel.cli.options import (
     GraphFile,
     Id,
     NoInput,
+    StrictCode,
     asker,
 )
 from rondel.sessions.controls import Resume
@@ -37,6 +38,7 @@ def resume(
     no_input: NoInput = False,
     allow_python: AllowPython = False,
     allow_commands: AllowCommands = False,
+    strict_code: StrictCode = False,
     by: By = None,
     db: Db = None,
     debug: Debug = False,
@@ -48,21 +50,24 @@ def resume(
     what became of it. Exit codes as those of rondel run.
     """
     foreground = Foreground(
-        db, as_json, no_input, debug, answers or [], allow_python, allow_commands
+        db, as_json, no_input, debug, answers or [], allow_python, allow_commands, strict_code
     )
     control = Resume(asker(by), free)
     return asyncio.run(_resume(session, file, control, foreground))
 
 
 async def _resume(id: str, file: str | None, control: Resume, foreground: Foreground) -> int:
-    async with open_existing(
-        foreground.db, foreground.allow_python, foreground.allow_commands
-    ) as engine:
+    async with foreground.open() as engine:
         session = find(engine, id)
         if session.is_over:
             return foreground.report(session)
         demand_free(engine, session, foreground.db)
-        hand_over(session, file, next_commands(session, foreground.db).resume())
+        hand_over(
+            session,
+            file,
+            next_commands(session, foreground.db).resume(),
+            strict=foreground.strict_code,
+        )
         foreground.answers_for(session.graph)
         past = past_of(engine, session)
         await session.resume(control.by, free=control.free)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from rondel.cli.conversation import Shown, past_of
-from rondel.cli.database import find, next_commands, open_existing
+from rondel.cli.database import find, next_commands
 from rondel.cli.delivery import deliver, say
 from rondel.cli.foreground import Foreground, hand_over
 from rondel.cli.options import (
@@ -23,6 +23,7 @@ from rondel.cli.options import (
     Id,
     NoInput,
     NoRun,
+    StrictCode,
     asker,
 )
 from rondel.errors import CallError, WrongState
@@ -47,6 +48,7 @@ def unlock(
     no_input: NoInput = False,
     allow_python: AllowPython = False,
     allow_commands: AllowCommands = False,
+    strict_code: StrictCode = False,
     by: By = None,
     db: Db = None,
     debug: Debug = False,
@@ -58,7 +60,9 @@ def unlock(
     """
     if not because.strip() and not checked:
         raise CallError("to unlock, say why (--because TEXT) or confirm the checks (--checked)")
-    foreground = Foreground(db, as_json, no_input, debug, (), allow_python, allow_commands)
+    foreground = Foreground(
+        db, as_json, no_input, debug, (), allow_python, allow_commands, strict_code
+    )
     control = Unlock(asker(by), because, [True] * CHECKS if checked else [])
     return asyncio.run(_unlock(session, control, no_run, graph or file, foreground))
 
@@ -66,16 +70,14 @@ def unlock(
 async def _unlock(
     id: str, control: Unlock, no_run: bool, graph: str | None, foreground: Foreground
 ) -> int:
-    async with open_existing(
-        foreground.db, foreground.allow_python, foreground.allow_commands
-    ) as engine:
+    async with foreground.open() as engine:
         session = find(engine, id)
         how = next_commands(session, foreground.db)
         _demand_locked(session)
         runs = not no_run and not engine.driver_of(session.id)
         past = Shown()
         if runs:
-            hand_over(session, graph, how.unlock())
+            hand_over(session, graph, how.unlock(), strict=foreground.strict_code)
             past = past_of(engine, session)
         delivered = await deliver(session, control, run=runs)
         if not runs or delivered.driver is not None:

@@ -24,23 +24,21 @@ def fingerprints_of(graph: Graph) -> dict[str, str]:
     return own | _registered(graph.registry, graph.document)
 
 
-def changes_of_code(row: SessionRow, graph: Graph) -> list[str]:
-    """The functions that are not what they were when the session began."""
-    return changed(row.labels.get(FUNCTIONS, {}), fingerprints_of(graph))
+def change_of_code(row: SessionRow, now: Mapping[str, str]) -> str:
+    """Which functions are not what they were when the session began, in words; empty if none."""
+    names = changed(row.labels.get(FUNCTIONS, {}), now)
+    return f"{_listed(names)} changed since session {row.id} began" if names else ""
 
 
-def check_code(row: SessionRow, graph: Graph, *, strict: bool) -> None:
+def check_code(row: SessionRow, now: Mapping[str, str], *, strict: bool) -> None:
     """Tell if a session is about to go on with other code; refuse it if that is asked for."""
-    now = fingerprints_of(graph)
     before = row.labels.get(FUNCTIONS, {})
-    if differing := changed(before, now):
-        names = _listed(differing)
+    if change := change_of_code(row, now):
         if strict:
             raise CodeChanged(
-                f"session {row.id} began with other code: {names} changed since; hand over the "
-                "graph as it was, or go on without strict code"
+                f"{change}; hand over the graph as it was, or go on without strict code"
             )
-        log.warning("session %s goes on with other code: %s changed since it began", row.id, names)
+        log.warning("%s; it goes on with the code of now", change)
     if strict and (unknown := incomparable(before, now)):
         raise CodeChanged(
             f"session {row.id}: nobody can tell whether {_listed(unknown)} changed, because the "

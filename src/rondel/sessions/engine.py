@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
@@ -12,7 +13,7 @@ from rondel.engine.message import Part, attached_in
 from rondel.engine.protocols import Middleware
 from rondel.engine.registry import Registry
 from rondel.engine.shell.binding import Binding
-from rondel.errors import CallError, Disconnected
+from rondel.errors import CallError, CodeChanged, Disconnected
 from rondel.journal.attachments import LARGEST, Attachments
 from rondel.journal.store import MemoryEntry, Page, SessionRow, Store
 from rondel.journal.working_memory import WorkingMemory, confidence_in
@@ -31,6 +32,8 @@ from rondel.sessions.records import Result
 from rondel.sessions.session import Session
 from rondel.sessions.stores import DEFAULT, Database, Durability, open_store
 
+log = logging.getLogger("rondel.sessions")
+
 
 class Engine:
     """Runs graphs and keeps their sessions: in a file, in PostgreSQL, or in memory (`db=None`)."""
@@ -46,11 +49,12 @@ class Engine:
         middleware: Sequence[Middleware] = (),
         allow_python: bool = False,
         allow_commands: bool = False,
+        strict_code: bool = False,
         max_attachment: int = LARGEST,
     ) -> None:
         self.store: Store = open_store(db, durability)
         self.attachments = Attachments(self.store, max_attachment)
-        permissions = Permissions(allow_python, allow_commands)
+        permissions = Permissions(allow_python, allow_commands, not strict_code)
         graphs = GraphCache(self.store, self.attachments, registry, permissions, middleware)
         self._local = LocalSessions(self.store, graphs)
         self._handles: WeakValueDictionary[str, Session] = WeakValueDictionary()
@@ -117,7 +121,14 @@ class Engine:
                 if before is None:
                     break
         self._local.mind_deadlines()
-        return [await self.resume(row.id) for row in found]
+        return [session for row in found if (session := await self._recovered(row.id))]
+
+    async def _recovered(self, id: str) -> Session | None:
+        try:
+            return await self.resume(id)
+        except CodeChanged as error:
+            log.warning("a session was left running and stays so: %s", error)
+            return None
 
     def sessions(
         self,

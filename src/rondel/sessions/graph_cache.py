@@ -19,6 +19,7 @@ from rondel.guards.memory import MemoryGuard, promoted_nodes
 from rondel.journal.attachments import Attachments
 from rondel.journal.store import SessionRow, Store
 from rondel.journal.working_memory import WorkingMemory
+from rondel.sessions.code import FUNCTIONS, check_code
 from rondel.sessions.graph import Graph, Stored
 from rondel.sessions.labels import CODE, labels_of, without_code
 from rondel.sessions.permissions import Permissions
@@ -140,6 +141,11 @@ class GraphCache:
             binding = graph.bind(serving, (guard, *self._middleware))
             bound = self._bound[graph] = Bound(binding, labels_of(graph))
         return bound
+
+    def check_code(self, row: SessionRow, bound: Bound) -> None:
+        """Tell if the session began with other functions; CodeChanged if that is not allowed."""
+        strict = not self._permissions.changed_code
+        check_code(row, bound.labels.get(FUNCTIONS, {}), strict=strict)
 
     def _missing_secrets(self, row: SessionRow) -> list[str]:
         """The variables that stand for secrets of the session's graph and have no value here."""

@@ -40,6 +40,8 @@ class Permissions:
 
     python: bool = False
     commands: bool = False
+    changed_code: bool = True
+    """Whether sessions may go on with other functions than they began with."""
 
     def demand(self, plan: Plan) -> None:
         """Refuse a graph that would start what it may not."""
