@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from rondel.journal.clock import Clock
-from tests import plain, postgres
+from tests import plain, postgres, temporal
 from tests.clock import Clock as Hand
 from tests.unit.sessions.playing import limited
 
@@ -88,3 +88,19 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     names = inspect.signature(pyfuncitem.obj).parameters
     limited(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
     return True
+
+
+@pytest.fixture(scope="session")
+def temporal_address() -> Iterator[str]:
+    """A Temporal server that all tests share."""
+    if given := os.environ.get(temporal.VARIABLE):
+        yield given
+        return
+    try:
+        server = temporal.TemporalServer()
+    except LookupError as missing:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(str(missing))
+    yield server.address
+    server.close()

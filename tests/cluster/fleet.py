@@ -1,6 +1,6 @@
 """Workers to be killed: each is forked from a process that has everything loaded.
 
-    python -m tests.cluster.fleet URL MARKS LEASE CONCURRENCY
+    python -m tests.cluster.fleet URL MARKS LEASE CONCURRENCY [TEMPORAL]
 
 Each line on its standard input is the name of a machine: a worker starts there, as far as anybody
 can tell, and its process id is printed. The node type `mark` leaves a line in a file each time it
@@ -21,6 +21,7 @@ from pydantic import BaseModel
 
 from rondel import Emit, Message
 from rondel.dispatch import worker
+from rondel.dispatch.dispatcher import Dispatcher
 from rondel.dispatch.procrastinate import ProcrastinateDispatcher
 from rondel.dispatch.worker import Worker
 from rondel.engine.registry import Registry
@@ -59,9 +60,18 @@ def registry(marks: str) -> Registry:
     return made
 
 
-async def work(url: str, marks: str, lease: float, concurrency: int) -> None:
+def bringing(url: str, lease: float, temporal: str = "") -> Dispatcher:
+    """Temporal if there is an address of it, else procrastinate."""
+    if not temporal:
+        return ProcrastinateDispatcher(url, lease)
+    from rondel.dispatch.temporal import TemporalDispatcher
+
+    return TemporalDispatcher(lease, target_host=temporal)
+
+
+async def work(url: str, marks: str, lease: float, concurrency: int, temporal: str) -> None:
     """A worker, until it is killed or told to stop."""
-    dispatcher = ProcrastinateDispatcher(url, lease)
+    dispatcher = bringing(url, lease, temporal)
     await dispatcher.open()
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
@@ -75,7 +85,7 @@ def move_to(machine: str) -> None:
     socket.gethostname = lambda: machine
 
 
-def main(url: str, marks: str, lease: float, concurrency: int) -> None:
+def main(url: str, marks: str, lease: float, concurrency: int, temporal: str = "") -> None:
     """Start a worker for every name that is read."""
     local_sessions.LEASE = lease
     worker.LOOK = lease / 4
@@ -86,10 +96,10 @@ def main(url: str, marks: str, lease: float, concurrency: int) -> None:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             os.close(0)
             move_to(line.strip())
-            asyncio.run(work(url, marks, lease, concurrency))
+            asyncio.run(work(url, marks, lease, concurrency, temporal))
             os._exit(0)
         print(pid, flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], float(sys.argv[3]), int(sys.argv[4]))
+    main(sys.argv[1], sys.argv[2], float(sys.argv[3]), int(sys.argv[4]), *sys.argv[5:])

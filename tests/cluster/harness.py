@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Self
 
 from rondel import Graph, Session
-from rondel.dispatch.procrastinate import ProcrastinateDispatcher
 from rondel.dispatch.submitting import SubmittingEngine
 from rondel.engine.registry import Registry
-from tests.cluster.fleet import registry
+from rondel.sessions.local_sessions import LEASE
+from tests.cluster.fleet import bringing, registry
 
 ROOT = Path(__file__).parents[2]
 
@@ -56,8 +56,10 @@ graph:
 class Fleet:
     """Workers on machines of different names, as far as anybody can tell."""
 
-    def __init__(self, url: str, marks: Path, lease: float, concurrency: int = 5) -> None:
-        given = [url, str(marks), str(lease), str(concurrency)]
+    def __init__(
+        self, url: str, marks: Path, lease: float, concurrency: int = 5, temporal: str = ""
+    ) -> None:
+        given = [url, str(marks), str(lease), str(concurrency), *([temporal] if temporal else [])]
         command = [sys.executable, "-m", "tests.cluster.fleet", *given]
         pipe = subprocess.PIPE
         self._process = subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True)
@@ -93,9 +95,11 @@ class Fleet:
 
 
 @asynccontextmanager
-async def server(url: str, marks: Path) -> AsyncIterator[SubmittingEngine]:
+async def server(
+    url: str, marks: Path, lease: float = LEASE, temporal: str = ""
+) -> AsyncIterator[SubmittingEngine]:
     """A process that starts and watches sessions, and drives none."""
-    dispatcher = ProcrastinateDispatcher(url)
+    dispatcher = bringing(url, lease, temporal)
     await dispatcher.open()
     async with SubmittingEngine(url, dispatcher, registry=registry(str(marks))) as engine:
         yield engine

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rondel.cli import main
-from rondel.dispatch.procrastinate import ProcrastinateDispatcher
+from rondel.dispatch.dispatchers import NAMES, dispatcher
 from rondel.dispatch.submitting import SubmittingEngine
 from rondel.testing.journal_suite import in_loop
 from tests.e2e.command import ROOT, start
@@ -18,20 +18,23 @@ PATIENCE = 60.0
 EXAMPLE = ROOT / "examples" / "01_review_loop" / "graph.yaml"
 
 
+@pytest.mark.parametrize("name", NAMES)
 @in_loop
 async def test_a_worker_drives_what_is_submitted_until_it_is_told_to_stop(
-    new_database: str,
+    new_database: str, temporal_address: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    dispatcher = ProcrastinateDispatcher(new_database)
-    await dispatcher.open()
-    worker = start("worker", "--db", new_database, "--queue", "fast", "--concurrency", "5")
+    monkeypatch.setenv("TEMPORAL_ADDRESS", temporal_address)
+    bringing = dispatcher(name, new_database)
+    await bringing.open()
+    options = ("--queue", "fast", "--concurrency", "5", "--per-group", "2")
+    worker = start("worker", "--db", new_database, "--dispatcher", name, *options)
     try:
-        async with SubmittingEngine(new_database, dispatcher, queue="fast") as engine:
+        async with SubmittingEngine(new_database, bringing, queue="fast") as engine:
             async with asyncio.timeout(PATIENCE):
                 session = await engine.start(EXAMPLE, "a poem")
                 assert (await session.result()).status == "completed"
     finally:
-        await dispatcher.close()
+        await bringing.close()
         worker.send_signal(signal.SIGTERM)
         _, told = await asyncio.to_thread(worker.communicate, timeout=PATIENCE)
     assert worker.returncode == 0

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import secrets
+from asyncio import Event
+from collections.abc import Awaitable
+from typing import Any
+
 import pytest
 
-from rondel.dispatch.dispatcher import Dispatcher
+from rondel.dispatch.dispatcher import QUEUE, Attend, Dispatcher
 from rondel.dispatch.dispatchers import dispatcher
 from rondel.dispatch.procrastinate import ProcrastinateDispatcher
+from rondel.dispatch.temporal import TemporalDispatcher
 from rondel.errors import CallError
 from rondel.testing.dispatcher_suite import DispatcherSuite
 
@@ -23,3 +29,33 @@ class TestProcrastinate(DispatcherSuite):
 def test_an_unknown_dispatcher_is_refused() -> None:
     with pytest.raises(CallError, match="there is procrastinate"):
         dispatcher("celery", "postgresql://x")
+
+
+class Apart(TemporalDispatcher):
+    """A dispatcher whose sessions and queues are those of one test."""
+
+    def __init__(self, address: str, name: str) -> None:
+        super().__init__(3.0, target_host=address)
+        self._name = name
+
+    async def submit(
+        self, session: str, queue: str = QUEUE, *, group: str = "", after: float = 0.0
+    ) -> None:
+        names = (f"{self._name}/{session}", f"{self._name}/{queue}")
+        await super().submit(*names, group=group, after=after)
+
+    async def work(self, attend: Attend, stop: Event, queues: Any = (), *limits: Any) -> None:
+        def told(session: str) -> Awaitable[None]:
+            return attend(session.removeprefix(f"{self._name}/"))
+
+        await super().work(told, stop, [f"{self._name}/{queue}" for queue in queues], *limits)
+
+
+class TestTemporal(DispatcherSuite):
+    @pytest.fixture(autouse=True)
+    def _place(self, temporal_address: str) -> None:
+        self.address = temporal_address
+        self.name = secrets.token_hex(4)
+
+    def dispatcher(self) -> Dispatcher:
+        return Apart(self.address, self.name)

@@ -21,11 +21,20 @@ from rondel.sessions.stores import default_database, is_address
 def worker(
     db: Db = None,
     by: Annotated[
-        str, typer.Option("--dispatcher", metavar="NAME", help=f"Who brings them: {NAMES[0]}.")
+        str,
+        typer.Option(
+            "--dispatcher", metavar="NAME", help=f"Who brings them: {' or '.join(NAMES)}."
+        ),
     ] = PROCRASTINATE,
     concurrency: Annotated[
         int, typer.Option(metavar="N", min=1, help="Sessions under way at once.")
     ] = CONCURRENCY,
+    per_group: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=1, help="Of them, from one group; three quarters if not given."
+        ),
+    ] = None,
     queue: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Only sessions of this queue.")
     ] = None,
@@ -47,7 +56,7 @@ def worker(
         async with Engine(url, allow_python=allow_python, allow_commands=allow_commands) as engine:
             await bringing.open()
             try:
-                working = Worker(engine, bringing, queue or [QUEUE], concurrency, grace)
+                working = Worker(engine, bringing, queue or [QUEUE], concurrency, per_group, grace)
                 await _until_signalled(working, f"{engine.store}, up to {concurrency} sessions")
             finally:
                 await bringing.close()

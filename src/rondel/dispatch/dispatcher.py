@@ -11,8 +11,14 @@ from asyncio import Event
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
+from rondel.journal.store import SessionRow
+from rondel.journal.working_memory import group_of
+
 QUEUE = "rondel"
 """Where sessions wait for a worker when no other queue is named."""
+
+GROUP = "group"
+"""The label of a session that names its group; else its inputs may, with `group_id`."""
 
 LABEL = "queue"
 """The label of a session that names the queue it waits in."""
@@ -22,6 +28,15 @@ CONCURRENCY = 100
 
 Attend = Callable[[str], Awaitable[None]]
 """Does what is due in a session, and ends when nothing is under way in it any more."""
+
+
+def group_name(row: SessionRow) -> str:
+    """The group that a session takes its turn in, empty if it names none."""
+    label = row.labels.get(GROUP)
+    if isinstance(label, str) and label:
+        return label
+    group = group_of(row.id, row.inputs)
+    return "" if group.own else group.name
 
 
 class Dispatcher(Protocol):
@@ -47,8 +62,11 @@ class Dispatcher(Protocol):
         stop: Event,
         queues: Sequence[str] = (QUEUE,),
         concurrency: int = CONCURRENCY,
+        per_group: int | None = None,
     ) -> None:
         """Attend to what is submitted until told to stop; then end what is under way.
+
+        At most `concurrency` sessions at once, and `per_group` of one group that has a name.
 
         If `attend` raises, or the process dies, the session is brought to some worker again.
         """

@@ -18,10 +18,12 @@ from typing import Any
 from procrastinate import App, JobContext, PsycopgConnector
 from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
 from procrastinate.jobs import Job, Status
-from procrastinate.worker import Worker
 
 from rondel.dispatch.dispatcher import CONCURRENCY, QUEUE, Attend
+from rondel.dispatch.procrastinate_fairness import INDEX, FairJobs, FairWorker, waiting
+from rondel.dispatch.shares import Shares
 from rondel.errors import JournalUnwritable
+from rondel.journal.postgres.words import stored, told
 from rondel.sessions.local_sessions import LEASE
 
 TASK = "rondel.attend"
@@ -29,21 +31,13 @@ TASK = "rondel.attend"
 AGAIN = 1.0
 """Seconds after which a session is tried again where something went wrong."""
 
-LINE = 1000
-"""Of a group's waiting sessions, how many count when a new one is put in line."""
-
 _BEATS = 3
 _PAUSE = 1.0
 _CONNECTIONS = 4
 
 _IS_INSTALLED = "SELECT to_regclass('procrastinate_jobs') IS NOT NULL AS yes"
+_IS_INDEXED = "SELECT to_regclass('rondel_jobs_of_group') IS NOT NULL AS yes"
 _CLOCK = "SELECT extract(epoch FROM clock_timestamp())::float AS now"
-_WAITING = """
-SELECT count(*) AS jobs FROM (
-    SELECT 1 FROM procrastinate_jobs WHERE status = 'todo' AND queue_name = %(queue)s
-    AND args->>'group' = %(group)s LIMIT %(most)s
-) waiting
-"""
 
 log = logging.getLogger("rondel.worker")
 
@@ -55,6 +49,8 @@ class ProcrastinateDispatcher:
         self._lease = lease
         connector = PsycopgConnector(conninfo=url, min_size=1, max_size=_CONNECTIONS)
         self._app = App(connector=connector)
+        self._jobs = self._app.job_manager = FairJobs(connector, Shares())
+        self._worker: FairWorker | None = None
         self._task = self._app.task(name=TASK, pass_context=True)(self._attend)
         self._attend_to: Attend | None = None
         self._epoch = 0.0
@@ -68,7 +64,9 @@ class ProcrastinateDispatcher:
             self._epoch = found["now"] - monotonic()
         except ConnectorException as error:
             await self._app.close_async()
-            raise JournalUnwritable(f"the queue cannot be used: {error.__cause__}") from error
+            raise JournalUnwritable(
+                f"the queue cannot be used: {error.__cause__ or error}"
+            ) from error
 
     async def submit(
         self, session: str, queue: str = QUEUE, *, group: str = "", after: float = 0.0
@@ -80,8 +78,8 @@ class ProcrastinateDispatcher:
             options["schedule_at"] = now + timedelta(seconds=after)
         else:
             options["queueing_lock"] = session
-        if group:
-            options["priority"] = -await self._waiting(queue, group)
+        group = stored(group)
+        options["priority"] = -await waiting(self._app.connector, queue, group)
         with suppress(AlreadyEnqueued):
             await self._task.configure(**options).defer_async(session=session, group=group)
 
@@ -91,9 +89,11 @@ class ProcrastinateDispatcher:
         stop: Event,
         queues: Sequence[str] = (QUEUE,),
         concurrency: int = CONCURRENCY,
+        per_group: int | None = None,
     ) -> None:
         """Attend to what is submitted until told to stop; a database that goes away comes back."""
         self._attend_to = attend
+        self._jobs.shares = Shares(per_group)
         stopping = asyncio.ensure_future(stop.wait())
         tending = asyncio.ensure_future(self._tend())
         try:
@@ -109,27 +109,24 @@ class ProcrastinateDispatcher:
         await self._app.close_async()
 
     async def _install(self) -> None:
-        if not await self._is_installed():
+        if not await self._is(_IS_INSTALLED):
             try:
                 await self._app.schema_manager.apply_schema_async()
             except ConnectorException:
-                if not await self._is_installed():  # else another process was quicker
+                if not await self._is(_IS_INSTALLED):  # else another process was quicker
                     raise
+        if not await self._is(_IS_INDEXED):
+            await self._app.connector.execute_query_async(INDEX)
 
-    async def _is_installed(self) -> bool:
-        found = await self._app.connector.execute_query_one_async(_IS_INSTALLED)
+    async def _is(self, query: str) -> bool:
+        found = await self._app.connector.execute_query_one_async(query)
         return bool(found["yes"])
-
-    async def _waiting(self, queue: str, group: str) -> int:
-        where = {"queue": queue, "group": group, "most": LINE}
-        found = await self._app.connector.execute_query_one_async(_WAITING, **where)
-        return int(found["jobs"])
 
     async def _work(
         self, stopping: asyncio.Future[Any], queues: Sequence[str], concurrency: int
     ) -> None:
         """Work until told to stop, or until the database goes away."""
-        worker = Worker(
+        worker = self._worker = FairWorker(
             self._app,
             queues=list(queues),
             name=None,
@@ -153,8 +150,17 @@ class ProcrastinateDispatcher:
         if not stopping.done():
             await asyncio.sleep(_PAUSE)
 
-    async def _attend(self, context: JobContext, /, session: str, **_: Any) -> None:
-        """A job: attend to the session, which goes on even where the queue does not."""
+    async def _attend(
+        self, context: JobContext, /, session: str, group: str = "", **_: Any
+    ) -> None:
+        """A job: attend to the session, and then others of its group have its place."""
+        with self._jobs.shares.place(group):
+            await self._attend_now(context, session)
+        if self._worker is not None:
+            self._worker.look_again()
+
+    async def _attend_now(self, context: JobContext, session: str) -> None:
+        """Attend to a session, which goes on even where the queue does not."""
         if self._attend_to is None:
             return
         attending = asyncio.ensure_future(self._attend_to(session))
@@ -169,7 +175,10 @@ class ProcrastinateDispatcher:
 
     async def _submit_again(self, job: Job, after: float) -> None:
         with suppress(ConnectorException):  # the job of a lost connection is put back by others
-            session, group = str(job.task_kwargs["session"]), str(job.task_kwargs.get("group", ""))
+            session, group = (
+                str(job.task_kwargs["session"]),
+                told(str(job.task_kwargs.get("group", ""))),
+            )
             await self.submit(session, job.queue, group=group, after=after)
 
     async def _tend(self) -> None:

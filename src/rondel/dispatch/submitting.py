@@ -7,10 +7,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from rondel.dispatch.dispatcher import LABEL, QUEUE, Dispatcher
+from rondel.dispatch.dispatcher import LABEL, QUEUE, Dispatcher, group_name
 from rondel.engine.shell.binding import Binding
 from rondel.journal.store import SessionRow
-from rondel.journal.working_memory import group_of
 from rondel.sessions.controls import AnyControl
 from rondel.sessions.delivery import Delivered, Delivery
 from rondel.sessions.engine import Engine
@@ -99,9 +98,8 @@ class SubmittingEngine(Engine):
 
     async def submit(self, row: SessionRow) -> None:
         """Put the session in line for a worker."""
-        group = group_of(row.id, row.inputs)
-        name = "" if group.own else group.name
-        await self._dispatcher.submit(row.id, row.labels.get(LABEL, self._queue), group=name)
+        queue = row.labels.get(LABEL, self._queue)
+        await self._dispatcher.submit(row.id, queue, group=group_name(row))
 
     async def _begin(
         self,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Protocol, runtime_checkable
 
-from rondel.dispatch.dispatcher import CONCURRENCY, LABEL, QUEUE, Dispatcher
+from rondel.dispatch.dispatcher import CONCURRENCY, LABEL, QUEUE, Dispatcher, group_name
 from rondel.errors import (
     CallError,
     Disconnected,
@@ -29,6 +29,9 @@ BUSY = 1.0
 LOOK = 1.0
 """Seconds between looks for sessions whose driver is gone."""
 
+GROUP = 3 / 4
+"""Of a worker's places, the part that one group may have; so others never wait for it to end."""
+
 log = logging.getLogger("rondel.worker")
 
 
@@ -41,6 +44,11 @@ class SharedStore(Protocol):
         ...
 
 
+def share(concurrency: int) -> int:
+    """How many of a worker's places one group may have, unless somebody says so."""
+    return max(1, int(concurrency * GROUP))
+
+
 class Worker:
     """Attends to sessions with an engine of its own."""
 
@@ -50,6 +58,7 @@ class Worker:
         dispatcher: Dispatcher,
         queues: Sequence[str] = (QUEUE,),
         concurrency: int = CONCURRENCY,
+        per_group: int | None = None,
         grace: float = GRACE,
     ) -> None:
         if not isinstance(engine.store, SharedStore):
@@ -59,6 +68,7 @@ class Worker:
         self._dispatcher = dispatcher
         self._queues = tuple(queues)
         self._concurrency = concurrency
+        self._per_group = share(concurrency) if per_group is None else per_group
         self._grace = grace
         self._under_way: set[str] = set()
 
@@ -69,7 +79,8 @@ class Worker:
         looking = asyncio.ensure_future(self._look_for_abandoned())
         leaving = asyncio.ensure_future(self._leave(stop))
         try:
-            await self._dispatcher.work(self._attend, stop, self._queues, self._concurrency)
+            limits = (self._concurrency, self._per_group)
+            await self._dispatcher.work(self._attend, stop, self._queues, *limits)
             await leaving
         finally:
             deadlines.close()
@@ -114,8 +125,9 @@ class Worker:
 
     async def _submit(self, id: str, after: float = 0.0) -> None:
         row = await asyncio.to_thread(self._engine.store.session, id)
-        queue = QUEUE if row is None else row.labels.get(LABEL, QUEUE)
-        await self._dispatcher.submit(id, queue, after=after)
+        if row is not None:
+            queue = row.labels.get(LABEL, QUEUE)
+            await self._dispatcher.submit(id, queue, group=group_name(row), after=after)
 
     async def _leave(self, stop: asyncio.Event) -> None:
         """Once told to stop: let steps end that are under way, then hand the sessions over."""

@@ -22,12 +22,13 @@ PATIENCE = 30.0
 class Attended:
     """Who was attended to, in which order, and by how many at once at most."""
 
-    def __init__(self, hold: asyncio.Event | None = None) -> None:
+    def __init__(self, hold: asyncio.Event | None = None, seconds: float = 0.001) -> None:
         self.sessions: list[str] = []
         self.at: list[float] = []
         self.most = 0
         self._now = 0
         self._hold = hold
+        self._seconds = seconds
         self._came = asyncio.Event()
 
     async def __call__(self, session: str) -> None:
@@ -38,7 +39,7 @@ class Attended:
         self.most = max(self.most, self._now)
         self._came.set()
         try:
-            await (self._hold.wait() if self._hold is not None else asyncio.sleep(0.001))
+            await (self._hold.wait() if self._hold is not None else asyncio.sleep(self._seconds))
         finally:
             self._now -= 1
             self._came.set()
@@ -70,13 +71,17 @@ class DispatcherSuite(ABC):
 
     @asynccontextmanager
     async def working(
-        self, attend: Callable[[str], object], queue: str = QUEUE, concurrency: int = 10
+        self,
+        attend: Callable[[str], object],
+        queue: str = QUEUE,
+        concurrency: int = 10,
+        per_group: int | None = None,
     ) -> AsyncIterator[asyncio.Event]:
         """A worker with a hand of its own, which is told to stop in the end."""
         stop = asyncio.Event()
         async with self.opened() as dispatcher:
             work = asyncio.ensure_future(
-                dispatcher.work(attend, stop, [queue], concurrency)  # type: ignore[arg-type]
+                dispatcher.work(attend, stop, [queue], concurrency, per_group)  # type: ignore[arg-type]
             )
             try:
                 yield stop
@@ -118,8 +123,8 @@ class DispatcherSuite(ABC):
                 await dispatcher.submit("a")
             await dispatcher.submit("b")
             async with self.working(attended, concurrency=1):
-                await attended.until(lambda: "b" in attended.sessions)
-        assert attended.sessions == ["a", "b"]
+                await attended.until(lambda: {"a", "b"} <= set(attended.sessions))
+        assert sorted(attended.sessions) == ["a", "b"]
 
     @in_loop
     async def test_submitted_while_attended_to_it_is_attended_to_again(self) -> None:
@@ -179,7 +184,7 @@ class DispatcherSuite(ABC):
 
     @in_loop
     async def test_groups_take_turns(self) -> None:
-        attended = Attended()
+        attended = Attended(seconds=0.15)
         async with self.opened() as dispatcher:
             for n in range(8):
                 await dispatcher.submit(f"many {n}", group="many")
@@ -187,7 +192,23 @@ class DispatcherSuite(ABC):
                 await dispatcher.submit(f"few {n}", group="few")
             async with self.working(attended, concurrency=1):
                 await attended.until(lambda: len(attended.sessions) == 10)
-        assert {"few 0", "few 1"} <= set(attended.sessions[:4])
+        assert {"few 0", "few 1"} <= set(attended.sessions[:6])
+
+    @in_loop
+    async def test_of_one_group_no_more_at_once_than_allowed(self) -> None:
+        hold = asyncio.Event()
+        attended = Attended(hold)
+        async with self.opened() as dispatcher:
+            for n in range(6):
+                await dispatcher.submit(f"many {n}", group="many")
+            async with self.working(attended, concurrency=4, per_group=2):
+                await attended.until(lambda: len(attended.sessions) == 2)
+                await dispatcher.submit("few", group="few")
+                await dispatcher.submit("alone")
+                await attended.until(lambda: len(attended.sessions) == 4)
+                assert {"few", "alone"} <= set(attended.sessions)
+                hold.set()
+                await attended.until(lambda: len(attended.sessions) == 8)
 
     @in_loop
     async def test_told_to_stop_it_ends_what_is_under_way_and_takes_no_more(self) -> None:

@@ -1,0 +1,80 @@
+"""Turns between groups in procrastinate's queue, and a worker that gives no group all its places.
+
+Of a group's sessions, the further back one is in the group's own line, the lower its priority: so
+the first of every group come before the hundredth of any. A group that has its share of a worker
+is passed over there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from procrastinate.connector import BaseAsyncConnector, BaseConnector
+from procrastinate.jobs import Job
+from procrastinate.manager import JobManager
+from procrastinate.worker import Worker
+
+from rondel.dispatch.shares import Shares
+
+LINE = 1000
+"""Of a group's waiting sessions, how many count when a new one is put in line."""
+
+INDEX = """
+SELECT pg_advisory_xact_lock(1380929093);
+CREATE INDEX IF NOT EXISTS rondel_jobs_of_group
+ON procrastinate_jobs (queue_name, (args->>'group')) WHERE status = 'todo'
+"""
+
+_WAITING = """
+SELECT count(*) AS jobs FROM (
+    SELECT 1 FROM procrastinate_jobs WHERE status = 'todo' AND queue_name = %(queue)s
+    AND args->>'group' = %(group)s LIMIT %(most)s
+) waiting
+"""
+
+# As procrastinate's own, without the locks that no job of ours has.
+_FETCH = """
+WITH candidate AS (
+    SELECT id FROM procrastinate_jobs
+    WHERE status = 'todo' AND queue_name = ANY(%(queues)s)
+    AND (scheduled_at IS NULL OR scheduled_at <= now()) AND args->>'group' <> ALL(%(full)s)
+    ORDER BY priority DESC, id LIMIT 1 FOR UPDATE SKIP LOCKED
+)
+UPDATE procrastinate_jobs job SET status = 'doing', worker_id = %(worker_id)s
+FROM candidate WHERE job.id = candidate.id
+RETURNING job.id, status, task_name, priority, lock, queueing_lock, args, scheduled_at,
+    queue_name, attempts, worker_id
+"""
+
+
+class FairJobs(JobManager):
+    """The jobs, without those of groups that have their share here."""
+
+    def __init__(self, connector: BaseAsyncConnector, shares: Shares) -> None:
+        super().__init__(connector)
+        self.shares = shares
+
+    async def fetch_job(self, queues: Iterable[str] | None, worker_id: int) -> Job | None:
+        """The next job for this worker, if there is one."""
+        full = self.shares.full
+        if not full or queues is None:
+            return await super().fetch_job(queues, worker_id)
+        rows = await self.connector.execute_query_all_async(
+            _FETCH, queues=list(queues), full=full, worker_id=worker_id
+        )
+        return Job.from_row(rows[0]) if rows else None
+
+
+class FairWorker(Worker):
+    """A worker that can be told to look for jobs again."""
+
+    def look_again(self) -> None:
+        """Some group has a place that it had not."""
+        self._new_job_event.set()
+
+
+async def waiting(connector: BaseConnector, queue: str, group: str) -> int:
+    """How many sessions of the group wait in a queue."""
+    where = {"queue": queue, "group": group, "most": LINE}
+    found = await connector.execute_query_one_async(_WAITING, **where)
+    return int(found["jobs"])
