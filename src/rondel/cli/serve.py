@@ -9,6 +9,8 @@ from typing import Annotated
 import typer
 
 from rondel.cli.options import AllowCommands, AllowPython, Db, Debug
+from rondel.dispatch.dispatcher import QUEUE
+from rondel.dispatch.dispatchers import NAMES
 from rondel.errors import CallError
 
 
@@ -35,6 +37,15 @@ def serve(
     grace: Annotated[
         float, typer.Option(metavar="SECONDS", min=0, help="What steps have left when it stops.")
     ] = 20.0,
+    dispatcher: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help=f"Leave sessions to `rondel worker`, by {' or '.join(NAMES)}."
+        ),
+    ] = None,
+    queue: Annotated[
+        str, typer.Option(metavar="NAME", help="Where they wait for a worker.")
+    ] = QUEUE,
     opened: Annotated[bool, typer.Option("--open", help="Open the pages in a browser.")] = False,
     db: Db = None,
     debug: Debug = False,  # noqa: ARG001
@@ -61,9 +72,15 @@ def serve(
         hosts=tuple(allow_host or ()),
         origins=tuple(allow_origin or ()),
         grace=grace,
+        dispatcher=dispatcher,
+        queue=queue,
     )
     where = f"http://{host}:{port}"
-    print(f"rondel serves {where} with the graphs of {graphs}; Ctrl-C ends it", file=sys.stderr)
+    whose = "" if dispatcher is None else " and leaves its sessions to `rondel worker`"
+    print(
+        f"rondel serves {where} with the graphs of {graphs}{whose}; Ctrl-C ends it",
+        file=sys.stderr,
+    )
     if opened:
         import webbrowser
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 
+from rondel.dispatch.dispatcher import QUEUE
+
 MIB = 1024 * 1024
 
 
@@ -47,6 +49,10 @@ class Options:
     """Pages of other origins that may call it."""
     grace: float = 20.0
     """Seconds that steps under way have to finish when the server is told to stop."""
+    dispatcher: str | None = None
+    """Who brings its sessions to workers; None if it drives them itself."""
+    queue: str = QUEUE
+    """Where they wait for a worker."""
     send_timeout: float = 30.0
     """Seconds after which a client that takes nothing is let go."""
     ping: float = 15.0

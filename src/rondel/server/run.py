@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 import socket
 from types import FrameType
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
 from sse_starlette.sse import AppStatus
 
+from rondel.dispatch.dispatcher import Dispatcher
+from rondel.dispatch.dispatchers import dispatcher
+from rondel.dispatch.submitting import SubmittingEngine
 from rondel.errors import CallError
 from rondel.server.app import create_app
 from rondel.server.cabinet import Cabinet, place_of
@@ -18,7 +22,7 @@ from rondel.server.site import Site
 from rondel.sessions.engine import Engine
 from rondel.sessions.graphs_folder import GraphsFolder
 from rondel.sessions.news import telling
-from rondel.sessions.stores import open_store
+from rondel.sessions.stores import is_address, open_store
 
 AppStatus.enable_automatic_graceful_drain = False  # it would cut streams off; the hub ends them
 
@@ -49,8 +53,35 @@ def serve(db: str | None, graphs_dir: str, options: Options) -> None:
 
 
 async def _serve(db: str | None, graphs_dir: str, options: Options) -> None:
+    bringing = _bringing(db, options)
     store, _ = telling(open_store(db, "normal"))
-    engine = Engine(store, allow_python=options.allow_python, allow_commands=options.allow_commands)
+    allowed: dict[str, Any] = {
+        "allow_python": options.allow_python,
+        "allow_commands": options.allow_commands,
+    }
+    if bringing is None:
+        await _listen(Engine(store, **allowed), db, graphs_dir, options)
+        return
+    await bringing.open()
+    try:
+        engine = SubmittingEngine(store, bringing, options.queue, **allowed)
+        await _listen(engine, db, graphs_dir, options)
+    finally:
+        await bringing.close()
+
+
+def _bringing(db: str | None, options: Options) -> Dispatcher | None:
+    """Who brings the server's sessions to workers, if somebody does."""
+    if options.dispatcher is None:
+        return None
+    if db is None or not is_address(db):
+        raise CallError(
+            "only sessions in PostgreSQL can be left to workers; name them: --db postgresql://..."
+        )
+    return dispatcher(options.dispatcher, db)
+
+
+async def _listen(engine: Engine, db: str | None, graphs_dir: str, options: Options) -> None:
     cabinet = Cabinet(None if db is None else place_of(db))
     app = create_app(engine, graphs_dir, options, cabinet)
     site: Site = app.state.site

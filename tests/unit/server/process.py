@@ -25,7 +25,11 @@ def free_port() -> int:
 
 @contextmanager
 def served(
-    folder: Path, db: Path, *more: str, port: int | None = None, env: dict[str, str] | None = None
+    folder: Path,
+    db: Path | str,
+    *more: str,
+    port: int | None = None,
+    env: dict[str, str] | None = None,
 ) -> Iterator[tuple[subprocess.Popen[bytes], httpx2.Client]]:
     """The process, and a client of it."""
     port = port or free_port()
