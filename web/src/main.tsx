@@ -5,6 +5,7 @@ import { preferredLanguage, useLanguageOf } from "./app/i18n";
 import { applyTheme, currentTheme } from "./app/theme";
 import "./styles/base.css";
 import "./styles/shell.css";
+import "./styles/graphs.css";
 import "./styles/session.css";
 import "./styles/inbox.css";
 

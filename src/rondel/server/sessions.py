@@ -28,6 +28,7 @@ from rondel.sessions.overview import (
 )
 from rondel.sessions.records import result_of
 from rondel.sessions.session import Session
+from rondel.sessions.versions import version_of
 
 router = APIRouter(tags=["sessions"])
 SCANNED = 5000
@@ -65,11 +66,12 @@ async def list_sessions(
     graph_id: str | None = None,
     label: Annotated[str | None, Query(description="`name`, or `name:value`.")] = None,
     q: Annotated[str | None, Query(description="In the id, the graph or the inputs.")] = None,
+    version: Annotated[str | None, Query(description="Only those of that graph version.")] = None,
     cursor: str | None = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
 ) -> Response:
     """Sessions, newest first, a page at a time."""
-    wanted = _wanted(caller, label, q)
+    wanted = _wanted(caller, label, q, version)
     rows: list[SessionRow] = []
     scanned = 0
     try:
@@ -187,8 +189,8 @@ async def export_session(id: str, site: SiteDep, caller: Viewer) -> Response:
 Wanted = Callable[[SessionRow], bool]
 
 
-def _wanted(caller: Caller, label: str | None, q: str | None) -> Wanted | None:
-    if caller.groups is None and not label and not q:
+def _wanted(caller: Caller, label: str | None, q: str | None, version: str | None) -> Wanted | None:
+    if caller.groups is None and not label and not q and not version:
         return None
     name, _, value = (label or "").partition(":")
     needle = (q or "").casefold()
@@ -196,6 +198,8 @@ def _wanted(caller: Caller, label: str | None, q: str | None) -> Wanted | None:
     def fits(row: SessionRow) -> bool:
         own = row.labels.get(LABELS) or {}
         if name and (name not in own or (value and str(own[name]) != value)):
+            return False
+        if version and version_of(row.document, row.includes) != version:
             return False
         text = f"{row.id} {row.graph_id} {msgspec.json.encode(row.inputs).decode()}"
         return caller.sees(row) and needle in text.casefold()

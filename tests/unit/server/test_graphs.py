@@ -84,3 +84,36 @@ def test_two_files_with_one_id_are_two_graphs(server: Running, folder: Path) -> 
     (folder / "zebra").mkdir()
     (folder / "zebra" / "graph.yaml").write_text(REVIEW)
     assert server.get("/graphs/zebra")["name"] == "zebra/graph.yaml"
+
+
+def test_the_versions_of_a_graph_are_the_copies_that_its_sessions_keep(
+    server: Running, folder: Path
+) -> None:
+    file = folder / "hello.yaml"
+    file.write_text(HELLO)
+    first = [server.start("hello"), server.start("hello")]
+    file.write_text(HELLO.replace("# mine", "# another comment is no other version"))
+    first.append(server.start("hello"))
+    file.write_text(HELLO.replace("hi", "hi again"))
+    second = server.start("hello")
+    for id in (*first, second):
+        server.until(id, "completed")
+    file.write_text(HELLO.replace("hi", "a third time"))
+
+    found = server.get("/graphs/hello/versions")
+    assert found["complete"]
+    newest, middle, oldest = found["versions"]
+    assert (newest["current"], newest["sessions"], newest["last_used"]) == (True, 0, None)
+    assert "a third time" in newest["text"]
+    assert (middle["current"], middle["sessions"]) == (False, 1)
+    assert (oldest["sessions"], oldest["statuses"]) == (3, {"completed": 3})
+    assert oldest["first_used"] < oldest["last_used"] < middle["first_used"]
+    of_oldest = server.get(f"/sessions?graph_id=hello&version={oldest['version']}")["sessions"]
+    assert {row["id"] for row in of_oldest} == set(first)
+
+    file.unlink()
+    assert [one["current"] for one in server.get("/graphs/hello/versions")["versions"]] == [
+        False,
+        False,
+    ]
+    assert "no graph" in server.get("/graphs/nothing/versions", 404)["detail"]

@@ -504,6 +504,21 @@ export interface components {
             usd: number;
             model_calls: number;
         };
+        VersionFace: {
+            version: string;
+            text: string;
+            current: boolean;
+            sessions: number;
+            statuses: {
+                [key: string]: number;
+            };
+            first_used: string | null;
+            last_used: string | null;
+        };
+        VersionList: {
+            versions: components["schemas"]["VersionFace"][];
+            complete: boolean;
+        };
         WaitInsight: {
             node_id: string;
             sessions: number;

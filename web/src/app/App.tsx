@@ -16,6 +16,7 @@ import { useAllSessions } from "./watch";
 import { Entrance } from "./Entrance";
 
 const Editor = lazy(() => import("../features/editor/Editor"));
+const Versions = lazy(() => import("../features/graphs/Versions"));
 const Insights = lazy(() => import("../features/graphs/Insights"));
 
 export function App({ language: first }: { language: Language }) {
@@ -59,6 +60,7 @@ function pageOf(path: string): ReactNode {
   const [room, id, view] = parts;
   if (room === "sessions" && id) return <SessionPage key={id} id={id} />;
   if (room === "inbox") return <Inbox session={id ?? null} address={view ?? null} />;
+  if (room === "graphs" && id && view === "versions") return <Versions key={id} graph={id} />;
   if (room === "graphs" && id && view === "insights") return <Insights key={id} graph={id} />;
   if (room === "graphs" && id) return <Editor key={id} name={id} />;
   if (room === "graphs") return <Graphs />;

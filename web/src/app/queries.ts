@@ -13,7 +13,9 @@ import type {
   StartRequest,
   StepList,
   StepRecord,
+  InsightList,
   TemplateList,
+  VersionList,
 } from "../api/types";
 
 export const client = new QueryClient({
@@ -31,6 +33,7 @@ export interface SessionFilter {
   status: string;
   graph: string;
   text: string;
+  version: string;
 }
 
 export function fetchSessions(filter: SessionFilter, cursor: string | null): Promise<SessionList> {
@@ -38,6 +41,7 @@ export function fetchSessions(filter: SessionFilter, cursor: string | null): Pro
   if (filter.status) search.set("status", filter.status);
   if (filter.graph) search.set("graph_id", filter.graph);
   if (filter.text) search.set("q", filter.text);
+  if (filter.version) search.set("version", filter.version);
   if (cursor) search.set("cursor", cursor);
   return call(`/sessions?${search}`);
 }
@@ -84,6 +88,21 @@ export function useGraphs() {
   return useQuery({
     queryKey: ["graphs"],
     queryFn: async () => (await call<GraphList>("/graphs")).graphs,
+  });
+}
+
+export function useVersions(graph: string) {
+  return useQuery({
+    queryKey: ["versions", graph],
+    queryFn: () => call<VersionList>(`/graphs/${id(graph)}/versions`),
+  });
+}
+
+/** What the sessions that have ended show, by graph; of one graph if it is named. */
+export function useInsights(graph: string | null) {
+  return useQuery({
+    queryKey: ["insights", graph],
+    queryFn: () => call<InsightList>(graph === null ? "/insights" : `/insights?graph_id=${id(graph)}`),
   });
 }
 

@@ -8,6 +8,7 @@ import { SessionFold } from "./fold";
 import { duration, money, relative } from "./format";
 import { bodyOf } from "./graph";
 import { inView, scrollTo } from "../features/session/geometry";
+import { linesOf, shortened } from "./lines";
 import { seriesOf } from "./series";
 import { cellEntry, cellStep, groupRounds, groupSteps, loopRows, marksOf, sectionsOf } from "./sheet";
 import { structureFrom, structureOf } from "./structure";
@@ -251,5 +252,27 @@ describe("a very long loop", () => {
     expect(inView(90 * 990, 168 + 1800, 10_000, 10)).toEqual({ from: 9900, to: 10_000 });
     expect(scrollTo(5000, 168 + 900, 10)).toBe(90 * 500 - 450);
     expect(scrollTo(3, 168 + 900, 1)).toBe(0);
+  });
+});
+
+describe("two versions of a file", () => {
+  const before = Array.from({ length: 30 }, (_, index) => `line ${index + 1}`);
+  const after = before.with(14, "another").toSpliced(28, 1);
+
+  it("are compared line by line, with the numbers of both", () => {
+    const lines = linesOf(before.join("\n") + "\n", after.join("\n") + "\n");
+    expect(lines.filter((line) => line.kind !== "same")).toEqual([
+      { kind: "removed", text: "line 15", before: 15, after: null },
+      { kind: "added", text: "another", before: null, after: 15 },
+      { kind: "removed", text: "line 29", before: 29, after: null },
+    ]);
+  });
+  it("are shown near the changes only", () => {
+    const shown = shortened(linesOf(before.join("\n"), after.join("\n")));
+    expect(shown.filter((line) => line.kind === "gap")).toEqual([
+      { kind: "gap", count: 11 },
+      { kind: "gap", count: 7 },
+    ]);
+    expect(shown.filter((line) => line.kind === "same")).toHaveLength(10);
   });
 });

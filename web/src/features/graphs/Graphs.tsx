@@ -3,12 +3,13 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { useSpeech } from "../../app/i18n";
-import { createGraph, useGraphs, useTemplates } from "../../app/queries";
+import { createGraph, useGraphs, useInsights, useTemplates } from "../../app/queries";
 import { Link, navigate } from "../../app/router";
 import { useMayAct, useMayEdit } from "../../app/Entrance";
 import type { GraphRow } from "../../api/types";
 import { Dialog } from "../../parts/Dialog";
 import { Failure } from "../../parts/Failure";
+import { StatusCounts } from "./StatusCounts";
 import { StartDialog } from "./StartDialog";
 
 export function Graphs() {
@@ -19,6 +20,7 @@ export function Graphs() {
   const [starting, setStarting] = useState<GraphRow | null>(null);
   const [choosing, setChoosing] = useState(false);
   const graphs = query.data ?? [];
+  const statuses = new Map(useInsights(null).data?.graphs.map((one) => [one.graph_id, one.statuses]) ?? []);
   useEffect(() => {
     document.title = `${t("nav.graphs")} · Rondel`;
   }, [t]);
@@ -46,22 +48,22 @@ export function Graphs() {
               <Link href={`/graphs/${encodeURIComponent(graph.id)}`}>{graph.id}</Link>
             </h2>
             {graph.description && <p>{graph.description}</p>}
-            <p className="quiet small mono">{graph.name}</p>
+            {graph.name !== `${graph.id}.yaml` && <p className="quiet small mono">{graph.name}</p>}
+            <StatusCounts counts={statuses.get(graph.id) ?? {}} />
             <div className="row">
               {mayAct && (
-                <button type="button" className="button small" onClick={() => setStarting(graph)}>
+                <button type="button" className="button small primary" onClick={() => setStarting(graph)}>
                   {t("action.run")}
                 </button>
               )}
               <Link className="button small" href={`/graphs/${encodeURIComponent(graph.id)}`}>
                 {mayEdit ? t("action.edit") : t("action.open")}
               </Link>
-              <Link className="button small" href={`/sessions?graph=${encodeURIComponent(graph.id)}`}>
-                {t("nav.sessions")}
-              </Link>
-              <Link className="button small" href={`/graphs/${encodeURIComponent(graph.id)}/insights`}>
-                {t("graphs.insights")}
-              </Link>
+              <span className="links small">
+                <Link href={`/sessions?graph=${encodeURIComponent(graph.id)}`}>{t("nav.sessions")}</Link>
+                <Link href={`/graphs/${encodeURIComponent(graph.id)}/versions`}>{t("graphs.versions")}</Link>
+                <Link href={`/graphs/${encodeURIComponent(graph.id)}/insights`}>{t("graphs.insights")}</Link>
+              </span>
             </div>
           </article>
         ))}

@@ -1,32 +1,25 @@
 /** What the sessions of a graph show together: rounds, ends, scores, cost, waits, the breaker. */
 
-import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { useSpeech } from "../../app/i18n";
-import { Link } from "../../app/router";
-import { call } from "../../api/client";
-import type { GraphInsight, InsightList, LoopInsight } from "../../api/types";
+import { useInsights } from "../../app/queries";
+import type { GraphInsight, LoopInsight } from "../../api/types";
 import { duration, money, number, score } from "../../model/format";
 import { Failure } from "../../parts/Failure";
 import { State } from "../../parts/State";
+import { GraphHead } from "./GraphHead";
+import { ScoreBand } from "./ScoreBand";
 
 export default function Insights({ graph }: { graph: string }) {
   const { t } = useSpeech();
-  const query = useQuery({
-    queryKey: ["insights", graph],
-    queryFn: () => call<InsightList>(`/insights?graph_id=${encodeURIComponent(graph)}`),
-  });
+  const query = useInsights(graph);
   useEffect(() => {
     document.title = `${t("insights.title", { graph })} · Rondel`;
   }, [graph, t]);
   const found = query.data?.graphs.find((one) => one.graph_id === graph) ?? null;
   return (
     <main className="page">
-      <div className="page-head">
-        <h1>{t("insights.title", { graph })}</h1>
-        <Link href={`/sessions?graph=${encodeURIComponent(graph)}`}>{t("nav.sessions")}</Link>
-        <Link href={`/graphs/${encodeURIComponent(graph)}`}>{t("action.open")}</Link>
-      </div>
+      <GraphHead graph={graph} current="insights" />
       <Failure error={query.error} />
       {query.data && (!found || found.sessions === 0) && <p className="quiet">{t("insights.none")}</p>}
       {found && found.sessions > 0 && <Findings insight={found} />}
@@ -45,7 +38,7 @@ function Findings({ insight }: { insight: GraphInsight }) {
       </section>
       <section className="card">
         <h2>{t("insights.cost")}</h2>
-        <dl className="pairs">
+        <dl className="pairs figures-list">
           <dt>{t("insights.sessions")}</dt>
           <dd>{number(insight.sessions, locale)}</dd>
           <dt>{t("sheet.cost")}</dt>
@@ -110,6 +103,7 @@ function Scores({ loop }: { loop: LoopInsight }) {
   return (
     <>
       <h3>{t("insights.scores")}</h3>
+      <ScoreBand scores={loop.scores} />
       <table className="table">
         <thead>
           <tr>

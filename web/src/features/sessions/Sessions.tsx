@@ -9,7 +9,7 @@ import { Link, navigate, useParameter } from "../../app/router";
 import { useMayAct } from "../../app/Entrance";
 import type { SessionRow } from "../../api/types";
 import { Failure } from "../../parts/Failure";
-import { Moment } from "../../parts/Moment";
+import { Lasted, Moment } from "../../parts/Moment";
 import { State } from "../../parts/State";
 import { taskOf } from "../session/Header";
 
@@ -30,7 +30,8 @@ export function Sessions() {
   const [graph, setGraph] = useParameter("graph");
   const [text, setText] = useParameter("q");
   const graphs = useGraphs().data ?? [];
-  const filter = { status: status ?? "", graph: graph ?? "", text: text ?? "" };
+  const [version, setVersion] = useParameter("version");
+  const filter = { status: status ?? "", graph: graph ?? "", text: text ?? "", version: version ?? "" };
   const query = useInfiniteQuery({
     queryKey: ["sessions", filter],
     queryFn: ({ pageParam }) => fetchSessions(filter, pageParam),
@@ -43,7 +44,7 @@ export function Sessions() {
   useEffect(() => {
     document.title = `${t("nav.sessions")} · Rondel`;
   }, [t]);
-  const filtered = Boolean(status || graph || text);
+  const filtered = Boolean(status || graph || text || version);
   if (query.data && rows.length === 0 && !filtered) return <FirstSession />;
   return (
     <main className="page">
@@ -77,6 +78,11 @@ export function Sessions() {
             <option key={name}>{name}</option>
           ))}
         </select>
+        {version && (
+          <button type="button" className="button" onClick={() => setVersion(null)} title={t("sessions.drop_version")}>
+            {t("sessions.version", { version: version.slice(0, 7) })} ×
+          </button>
+        )}
       </div>
       <Failure error={query.error} />
       <SessionTable rows={rows} />
@@ -116,13 +122,21 @@ function SessionTable({ rows }: { rows: SessionRow[] }) {
           <th>{t("sessions.status")}</th>
           <th>{t("sessions.graph")}</th>
           <th>{t("sessions.inputs")}</th>
+          <th className="num">{t("sessions.took")}</th>
           <th className="num">{t("sessions.changed")}</th>
           <th className="num">{t("sessions.id")}</th>
         </tr>
       </thead>
       <tbody>
         {rows.map((row, index) => (
-          <tr key={row.id} className={index === current ? "current" : ""} aria-selected={index === current}>
+          <tr
+            key={row.id}
+            className={index === current ? "current" : ""}
+            aria-selected={index === current}
+            onClick={(event) => {
+              if (!(event.target as Element).closest("a") && !getSelection()?.toString()) navigate(`/sessions/${row.id}`);
+            }}
+          >
             <td>
               <State status={row.status} />
             </td>
@@ -131,6 +145,9 @@ function SessionTable({ rows }: { rows: SessionRow[] }) {
             </td>
             <td className="quiet task">
               <span className="clip">{taskOf(row.inputs) || "–"}</span>
+            </td>
+            <td className="num quiet">
+              <Lasted from={Date.parse(row.created_at)} to={row.status === "running" ? null : Date.parse(row.updated_at)} />
             </td>
             <td className="num quiet">
               <Moment at={row.updated_at} />
