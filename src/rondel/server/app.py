@@ -27,6 +27,7 @@ from rondel.server import (
     sessions,
     sockets,
     streams,
+    versions,
     webhooks,
 )
 from rondel.server.cabinet import Cabinet
@@ -41,6 +42,7 @@ from rondel.sessions.news import NewsStore
 PREFIX = "/api/v1"
 ROUTERS = (
     graphs.router,
+    versions.router,
     sessions.router,
     controls.router,
     questions.router,

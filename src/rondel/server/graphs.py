@@ -17,7 +17,6 @@ from rondel.forecast.estimate import estimate
 from rondel.forecast.faces import face_of
 from rondel.forecast.simulation import simulate
 from rondel.graph.json_schema import json_schema
-from rondel.journal.store import SessionRow
 from rondel.server import schemas
 from rondel.server.access import Admin, Caller, Viewer
 from rondel.server.docs import errors
@@ -32,12 +31,8 @@ from rondel.sessions.inputs import as_inputs
 from rondel.sessions.registry import default_registry
 from rondel.sessions.structure import structure_of
 from rondel.sessions.templates import summary_of, templates
-from rondel.sessions.versions import versions_in
 
 router = APIRouter(tags=["graphs"])
-VERSION_PAGES = 10
-"""Pages of 500 sessions among which versions are looked for."""
-
 Tag = Annotated[str | None, Header(description="The ETag that the change is based on.")]
 
 
@@ -77,22 +72,6 @@ async def get_graph(id: str, site: SiteDep, caller: Viewer, if_none_match: Tag =
     if if_none_match is not None and _etag(if_none_match) == file.etag:
         return Response(None, 304, tag)
     return reply(_detail(site, file), 200, tag)
-
-
-@router.get(
-    "/graphs/{id}/versions",
-    operation_id="listVersions",
-    response_model=schemas.VersionList,
-    responses=errors(404),
-)
-async def list_versions(id: str, site: SiteDep, caller: Viewer) -> Response:
-    """The versions of a graph: the copies that its newest sessions keep, and the stored one."""
-    rows, complete = await asyncio.to_thread(_newest, site, caller, id)
-    file = site.folder.files(caller.groups).get(id)
-    if file is None and not rows:
-        site.folder.get(id, caller.groups)  # says that there is none, and the nearest name
-    versions = await asyncio.to_thread(versions_in, rows, _stored(site, file))
-    return reply({"versions": versions, "complete": complete})
 
 
 @router.put(
@@ -190,30 +169,6 @@ async def list_templates(_caller: Viewer) -> Response:
 
 
 # Inside
-
-
-def _newest(site: Site, caller: Caller, graph_id: str) -> tuple[list[SessionRow], bool]:
-    """The newest sessions of a graph that a caller may see, and whether these are all."""
-    rows: list[SessionRow] = []
-    cursor: str | None = None
-    for _ in range(VERSION_PAGES):
-        page = site.engine.sessions(None, graph_id, cursor, 500)
-        rows += [row for row in page.rows if caller.sees(row)]
-        cursor = page.next
-        if cursor is None:
-            return rows, True
-    return rows, False
-
-
-def _stored(site: Site, file: GraphFile | None) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """What a session of the stored graph would keep; None while it cannot be read."""
-    if file is None:
-        return None
-    try:
-        stored = site.folder.load(file, demand_secrets=False).stored
-    except GraphError:
-        return None
-    return stored.document, stored.includes
 
 
 def _text(site: Site, body: schemas.GraphText) -> str:

@@ -175,25 +175,6 @@ class GraphDetail(GraphSummary):
     check: Findings
 
 
-class VersionFace(BaseModel):
-    """One version of a graph, and the sessions that ran on it."""
-
-    version: str
-    text: str
-    current: bool = Field(description="Whether it is what the stored file says.")
-    sessions: int
-    statuses: dict[str, int]
-    first_used: str | None
-    last_used: str | None
-
-
-class VersionList(BaseModel):
-    """The versions of a graph, the stored one first, then the newest."""
-
-    versions: list[VersionFace]
-    complete: bool = Field(description="Whether all its sessions were looked at.")
-
-
 class Amounts(BaseModel):
     """Model calls, tokens and money; null is not bounded."""
 
