@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -17,6 +17,9 @@ from rondel.sessions.engine import Engine
 from rondel.sessions.salvage import whole_verdicts
 from rondel.sessions.stores import default_database, default_path, is_address
 
+if TYPE_CHECKING:
+    from rondel.journal.postgres.store import PostgresStore
+
 
 def verify(
     db: Annotated[
@@ -27,15 +30,22 @@ def verify(
 ) -> int:
     """Check every session: its order, gaps and checksums, and that its history folds.
 
-    Prints a line for the file and one for each session; ends with 1 if anything is damaged.
+    Prints a line for the file, or the database in PostgreSQL, and one for each session; ends with 1
+    if anything is damaged.
     """
+    named = db or default_database()
+    if is_address(named):
+        return asyncio.run(_verify_server(named))
     return asyncio.run(_verify(existing(db)))
 
 
 def existing(db: str | None) -> Path:
     """The database file of that name."""
     if is_address(db or default_database()):
-        raise CallError("only files are verified; PostgreSQL has pg_amcheck and its own checksums")
+        raise CallError(
+            "that is for database files; PostgreSQL has pg_dump and pg_basebackup for it, and "
+            "rondel export takes single sessions out"
+        )
     path = default_path() if db is None else Path(db)
     if not path.expanduser().exists():
         raise CallError(f"there is no database {path}")
@@ -52,9 +62,26 @@ async def _verify(path: Path) -> int:
         found = store.verify()
         problems = [*([MISSING_LOG] if store.lacks_log else []), *found.file]
         print(_line("file", problems, "ok"))
-        verdicts = list(whole_verdicts(engine, found.sessions))
-        for verdict in verdicts:
-            print(_line(verdict.id, verdict.problems, _sound(verdict)))
+        return _told(list(whole_verdicts(engine, found.sessions)), problems)
+
+
+async def _verify_server(url: str) -> int:
+    async with Engine(url) as engine:
+        store = cast("PostgresStore", engine.store)
+        found = store.verify()
+        print(_line("database", found.file, _pages(store.has_page_checksums)))
+        return _told(list(whole_verdicts(engine, found.sessions)), found.file)
+
+
+def _pages(checked: bool) -> str:
+    if checked:
+        return "ok; the server checks its pages"
+    return "ok; the server has no checksums of its pages (pg_checksums --enable)"
+
+
+def _told(verdicts: list[SessionFindings], problems: list[str]) -> int:
+    for verdict in verdicts:
+        print(_line(verdict.id, verdict.problems, _sound(verdict)))
     damaged = sum(bool(verdict.problems) for verdict in verdicts)
     what = f"{len(verdicts):,} session{'' if len(verdicts) == 1 else 's'}"
     print(f"{what}, {damaged or 'none'} damaged")

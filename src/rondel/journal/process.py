@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+import uuid
+from functools import cache
+from hashlib import sha256
 
 import psutil
 
 from rondel.journal.clock import boot
+
+_NAMESPACE = "/proc/self/ns/pid"
 
 
 def began(pid: int) -> str:
@@ -20,6 +25,19 @@ def began(pid: int) -> str:
         return "" if is_dead else f"{process.create_time() - psutil.boot_time():.2f}"
     except psutil.NoSuchProcess:
         return ""
+
+
+@cache
+def processes() -> str:
+    """A name for all processes that this one can see by their numbers.
+
+    Two containers may have one host name, and each a process 7 of its own.
+    """
+    try:
+        seen = f"{boot()}:{os.stat(_NAMESPACE).st_ino}"
+    except OSError:
+        seen = f"{boot()}:{uuid.getnode()}"
+    return sha256(seen.encode()).hexdigest()[:8]
 
 
 def this_process() -> str:

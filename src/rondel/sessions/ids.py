@@ -6,7 +6,7 @@ import os
 import secrets
 import socket
 
-from rondel.journal.process import began
+from rondel.journal.process import began, processes
 
 
 def new_id() -> str:
@@ -18,15 +18,19 @@ _PARTS = 4
 
 
 def new_owner() -> str:
-    """A name for this engine: host, process, when that process began, and a random part."""
+    """A name for this engine: machine, process, when that process began, and a random part."""
     pid = os.getpid()
-    return f"{socket.gethostname()}:{pid}:{began(pid)}:{secrets.token_hex(4)}"
+    return f"{_machine()}:{pid}:{began(pid)}:{secrets.token_hex(4)}"
 
 
 def is_gone(owner: str) -> bool:
-    """Whether that owner was a process of this machine that does not live any more."""
+    """Whether that owner was a process of this machine that does not live any more.
+
+    Of another machine, or of a container whose processes cannot be seen, nobody knows: its leases
+    run out.
+    """
     parts = owner.rsplit(":", _PARTS - 1)
-    if len(parts) != _PARTS or parts[0] != socket.gethostname() or not parts[1].isdigit():
+    if len(parts) != _PARTS or parts[0] != _machine() or not parts[1].isdigit():
         return False
     return parts[2] != began(int(parts[1]))
 
@@ -36,5 +40,10 @@ def process_of(owner: str) -> str:
     parts = owner.rsplit(":", _PARTS - 1)
     if len(parts) != _PARTS:
         return owner
-    here = parts[0] == socket.gethostname()
-    return f"process {parts[1]}" + ("" if here else f" on {parts[0]}")
+    here = parts[0] == _machine()
+    return f"process {parts[1]}" + ("" if here else f" on {parts[0].partition('/')[0]}")
+
+
+def _machine() -> str:
+    """The name of this machine and which processes it means; containers may share a name."""
+    return f"{socket.gethostname()}/{processes()}"

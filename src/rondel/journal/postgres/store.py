@@ -15,7 +15,7 @@ from rondel.journal.attachments import used_in
 from rondel.journal.codec import encode_value
 from rondel.journal.compact import encode
 from rondel.journal.crash import ARMED, crash_point
-from rondel.journal.postgres import attachments, leases, past, recollection, rows
+from rondel.journal.postgres import attachments, leases, past, recollection, rows, verify
 from rondel.journal.postgres.change import Birth, Change, Head, Snapshot, is_fresh
 from rondel.journal.postgres.connections import Connections
 from rondel.journal.postgres.database import PATIENCE, Connection, PostgresDatabase
@@ -38,6 +38,7 @@ from rondel.journal.store import (
     Reply,
     SessionRow,
 )
+from rondel.journal.verify import JournalFindings
 
 _FRESH = 0.9
 """How much of its time the lease that a session was made with must have left to be good for the
@@ -332,6 +333,15 @@ class PostgresStore:
     def pack(self) -> bool:
         """The server gives the space of what was deleted back by itself."""
         return False
+
+    def verify(self) -> JournalFindings:
+        """What is wrong with the sessions, and what is not."""
+        return self._connections.call(verify.findings)
+
+    @property
+    def has_page_checksums(self) -> bool:
+        """Whether the server checks every page that it reads."""
+        return self._connections.call(verify.has_page_checksums)
 
     def close(self) -> None:
         """Make everything durable and let go of the database."""
