@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import random
 import signal
 import sys
 import time
@@ -15,6 +14,7 @@ import pytest
 from rondel import Engine, Session
 from rondel.testing.journal_suite import in_loop
 from tests import postgres
+from tests.cluster.campaign import Campaign
 from tests.cluster.fleet import registry
 from tests.cluster.harness import (
     ASKING,
@@ -57,26 +57,14 @@ def marks_of(marks: Path) -> list[str]:
     return [line.rsplit(" ", 1)[0] for line in marks.read_text().splitlines()]
 
 
-@in_loop
-async def test_workers_killed_at_random_under_load(new_database: str, marks: Path) -> None:
-    chance = random.Random(18)
-    with Fleet(new_database, marks, lease=1.0) as fleet:
-        async with server(new_database, marks) as submitting:
-            fleet.start(3)
-            work = graph(ROUNDS, marks, SECONDS="0.12")
-            sessions = [await submitting.start(work) for _ in range(60)]
-            await marked(marks)
-            kills = 0
-            while any(row.status != "completed" for row in submitting.sessions(limit=60).rows):
-                await asyncio.sleep(chance.uniform(0.1, 0.4))
-                if kills < 20:
-                    kills += 1
-                    fleet.kill(chance.choice(fleet.workers))
-                    fleet.start()
-            await all_ended(sessions)
-            assert kills >= 10
-            assert len(marks_of(marks)) > len(set(marks_of(marks)))  # some were hit at work
-            check_each_step_ran_once(sessions, marks)
+@pytest.mark.timeout(180)
+async def test_workers_killed_at_random_under_load(tmp_path: Path) -> None:
+    """A small one; `python -m tests.cluster.campaign --kills 300` is the large one."""
+    campaign = Campaign(kills=8, under_way=15)
+    await campaign.run(tmp_path)
+    assert campaign.faults["kill"] == 8
+    assert campaign.watched
+    assert campaign.repeats  # some were hit at work
 
 
 @in_loop
@@ -147,6 +135,7 @@ async def test_a_process_that_is_no_worker_is_taken_over_too(
 import asyncio, sys
 from rondel import Engine, Graph
 from rondel.sessions import local_sessions
+from tests.cluster.campaign import Campaign
 from tests.cluster.fleet import registry
 local_sessions.LEASE = 1.0
 async def main():
