@@ -84,6 +84,7 @@ def arguments(call: Call, graph_file: GraphFile, tmp_path: Path) -> Callable[[st
             "show": ["show", ended, "--steps", "--calls", "--db", db],
             "rounds": ["rounds", ended, "--db", db],
             "events": ["events", ended, "--db", db],
+            "watch": ["watch", ended, "--db", db],
             "answer": ["answer", waits, ATTACK, "--db", db],
             "resume": ["resume", waits, "--db", db],
             "pause": ["pause", f"{ended}{ATTACK}", "--db", db],
@@ -166,6 +167,6 @@ def test_on_a_real_terminal_only_our_own_colours_arrive(
         received += chunk
     process.wait()
     text = received.decode()
-    ours = re.compile(r"\x1b\[[0-9;]*m|\x1b\[\?25[hl]|\x1b\[\d*[AK]|\x1b\[2K|\r")
+    ours = re.compile(r"\x1b\[[0-9;]*m|\x1b\[\?(?:25|7)[hl]|\x1b\[\d*[AK]|\x1b\[2K|\r")
     assert RAW.findall(ours.sub("", text)) == []
     assert "\\u001b]0;owned" in text

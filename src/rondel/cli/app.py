@@ -27,6 +27,7 @@ VERBS = {
     "sessions": "list sessions, newest first",
     "show": "show a session: state, inputs, loops, cost, questions, steps",
     "rounds": "list every round of a session's loops, with score and cost",
+    "watch": "follow a session that any process drives, as rondel run shows it",
     "events": "print what happened in a session, or follow it",
     "answer": "answer a session's question, and go on with it",
     "resume": "go on with a session after a pause, a crash or a kill",

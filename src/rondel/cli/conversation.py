@@ -11,6 +11,8 @@ from typing import Any
 
 from rondel.cli.arguments import Answers
 from rondel.cli.keyboard import Keyboard
+from rondel.cli.language import words
+from rondel.cli.live.board import Board
 from rondel.cli.views import View
 from rondel.engine.core.loops import ROUND_END
 from rondel.errors import RondelError, WrongState
@@ -37,19 +39,23 @@ class Shown:
     seq: int = 0
     questions: list[Event] = field(default_factory=list)
     """Those that are still open, which must be shown again."""
+    board: Board = field(default_factory=Board)
+    """What was under way."""
 
 
 def past_of(engine: Engine, session: Session, length: int | None = None) -> Shown:
     """The past of a session as it stands, or after so many ticks."""
     narrator = Narrator(session.id, session.plan)
     asked: dict[str | None, Event] = {}
+    board = Board()
     for tick in engine.store.read(session.id, 0, length):
         for event in narrator.tell(tick):
+            board.fold(event)
             if event.event == "human_input_required":
                 asked[event.address] = event
     state = narrator.state
     still = [state.asker(number)[1] for number in state.questions]
-    return Shown(narrator.seq, [asked[address] for address in still])
+    return Shown(narrator.seq, [asked[address] for address in still], board)
 
 
 class TerminalSession:
@@ -115,7 +121,7 @@ class TerminalSession:
         if keyboard is None or self.interrupted:
             return False
         await session.settled()
-        typed = keyboard.enter(lambda: self._view.prompt(NEXT_ROUND))
+        typed = keyboard.enter(lambda: self._view.prompt(words(NEXT_ROUND)))
         line = await self._unless(typed, lambda: not at_round_end(session))
         if line is None:
             return not at_round_end(session)

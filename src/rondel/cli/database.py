@@ -130,7 +130,7 @@ class NextCommands:
 
     def follow(self) -> str:
         """See what happens to it."""
-        return self._command("events", "--follow")
+        return self._command("watch")
 
     def _needs(self) -> list[str]:
         file = ["--graph", "FILE.py"] if self.is_python else []

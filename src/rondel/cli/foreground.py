@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 
 from rondel.certificate import lints_explaining
-from rondel.certificate.faces import label_width, loops_of
 from rondel.cli.arguments import Answers
 from rondel.cli.conversation import Shown, TerminalSession
 from rondel.cli.database import NextCommands, is_python, next_commands, open_existing
 from rondel.cli.documents import open_graph
 from rondel.cli.failures import FAILED, complain
 from rondel.cli.keyboard import Keyboard
-from rondel.cli.views import JsonView, TerminalView, View
+from rondel.cli.language import words
+from rondel.cli.live.view import view_for
+from rondel.cli.views import JsonView, PlainView, View
 from rondel.errors import CallError, GraphError, JournalError, SessionBusy
 from rondel.graph.spec import NodeSpec
 from rondel.journal.memory import MemoryStore
-from rondel.sessions.agents import PLACES, configs_of
+from rondel.sessions.agents import configs_of
 from rondel.sessions.code import change_of_code, fingerprints_of
 from rondel.sessions.engine import Engine
 from rondel.sessions.graph import Graph
@@ -66,10 +68,13 @@ class Foreground:
         """Show a session that is under way, to its end or its rest; the exit code says which."""
         graph = session.graph
         durable = not isinstance(engine.store, MemoryStore)
-        view: View = JsonView() if self.as_json else _terminal(graph)
+        view: View = JsonView() if self.as_json else view_for(graph.plan())
         agents = (agent for node in graph.plan().nodes for agent in configs_of(node.spec))
         simulated = any("provider" not in agent.model_fields_set for agent in agents)
-        view.open(f"{title}, session {session.id}" if durable else title, simulated=simulated)
+        if durable:
+            title = words("{title}, session {id}", title=title, id=session.id)
+        past.board.restart(time.time())
+        view.open(title, simulated=simulated, past=past.board)
         keyboard = None if self.no_input else Keyboard()
         conversation = TerminalSession(view, self.answers_for(graph), keyboard, self.debug)
         how = next_commands(session, self.db)
@@ -78,7 +83,10 @@ class Foreground:
         except JournalError as error:
             view.pause()
             complain(str(error))
-            complain(f"nothing recorded is lost; then go on with: {how.resume()}", "note")
+            complain(
+                words("nothing recorded is lost; then go on with: {command}", command=how.resume()),
+                "note",
+            )
             return FAILED
         view.close(result)
         _tell(result, conversation, how if durable else None)
@@ -89,11 +97,16 @@ class Foreground:
     def report(self, session: Session) -> int:
         """Show what became of a session that is over; the exit code is that of its run."""
         result = session.snapshot()
-        view: View = JsonView() if self.as_json else TerminalView(0, 0)
+        view: View = JsonView() if self.as_json else PlainView(0, 0)
         view.close(result)
-        if result.status == "failed":
-            complain(result.message or result.reason)
+        tell_failure(result)
         return EXIT_CODES[result.status]
+
+
+def tell_failure(result: Result) -> None:
+    """Say once, on stderr, what a session failed of."""
+    if result.status == "failed":
+        complain(result.message or result.reason)
 
 
 def hand_over(session: Session, file: str | None, command: str, *, strict: bool = False) -> None:
@@ -152,7 +165,7 @@ def _tell(result: Result, conversation: TerminalSession, how: NextCommands | Non
     """What to do next, where there is something."""
     match result.status:
         case "failed":
-            complain(result.message or result.reason)
+            tell_failure(result)
         case "waiting":
             for node in conversation.unanswered:
                 complain(f"{node!r} waits for an answer; {_answer(node, conversation, how)}")
@@ -173,11 +186,6 @@ def _answer(node: str, conversation: TerminalSession, how: NextCommands | None) 
     if how is None:
         return f"give one with --answer '{node}=TEXT'"
     return f"give one with: {how.answer(node if len(conversation.unanswered) > 1 else None)}"
-
-
-def _terminal(graph: Graph) -> TerminalView:
-    agents = [node.id for node in graph.plan().nodes if node.spec.type in PLACES]
-    return TerminalView(max(map(len, agents), default=0), label_width(loops_of(graph.plan())))
 
 
 def _nodes(graph: Graph, type: str) -> dict[str, NodeSpec]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO, cast
 
@@ -31,10 +31,15 @@ class Screen:
 
     def __init__(self, stream: TextIO) -> None:
         self.below = stream
+        self.diverted: Callable[[str], None] | None = None
+        """Who takes what is written, while something else is painted there."""
 
     def write(self, text: str) -> int:
         """Write the text, made visible."""
-        self.below.write(visible(text))
+        if self.diverted is None:
+            self.below.write(visible(text))
+        else:
+            self.diverted(visible(text))
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:

@@ -89,3 +89,16 @@ def short(text: str, width: int = 60) -> str:
 
     line = visible(" ".join(text.split()))
     return line if cell_len(line) <= width else set_cell_size(line, width - 1) + "…"
+
+
+def wide(text: str, width: int) -> str:
+    """The text, filled up with spaces to so many columns: before it if they are negative."""
+    from rich.cells import cell_len
+
+    spaces = " " * (abs(width) - cell_len(text))
+    return spaces + text if width < 0 else text + spaces
+
+
+def aligned(text: str, width: int) -> str:
+    """The text in exactly so many columns, cut if it is longer."""
+    return wide(short(text, width), width)

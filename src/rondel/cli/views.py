@@ -1,4 +1,4 @@
-"""What `rondel run` prints: for people as it goes, or one JSON object a line."""
+"""What `rondel run` prints where nobody watches: plain lines, or one JSON object a line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from typing import Any, Protocol
 import msgspec
 
 from rondel.cli.failures import complain
-from rondel.cli.screen import below, visible
+from rondel.cli.language import translated, words
+from rondel.cli.live.board import Board
+from rondel.cli.screen import visible
+from rondel.cli.tables import aligned, short, wide
 from rondel.sessions.event import Event
 from rondel.sessions.records import LoopResult, Result, UsageTotal
 
@@ -17,14 +20,18 @@ SIMULATED = "simulated models: no key, no network; agents without a provider use
 EXCERPT = 100
 """Columns of an excerpt where nobody knows how wide the screen is."""
 
+NAMES = 24
+"""Columns that the names of agents take at most."""
+
 COLOURS = {"completed": "green", "bounded": "yellow", "waiting": "yellow"}
+GOES_ON = ("loop:round_started", "loop:round_completed", "human_input_required")
 
 
 class View(Protocol):
     """Where a run shows itself."""
 
-    def open(self, title: str, *, simulated: bool) -> None:
-        """Say what runs, and whether some of its agents have no provider."""
+    def open(self, title: str, *, simulated: bool, past: Board) -> None:
+        """Say what runs, whether some of its agents have no provider, and what happened before."""
 
     def show(self, event: Event) -> None:
         """Show one event."""
@@ -48,9 +55,9 @@ class View(Protocol):
 class JsonView:
     """One event a line, and last the result; what a person must know goes to stderr."""
 
-    def open(self, title: str, *, simulated: bool) -> None:  # noqa: ARG002
+    def open(self, title: str, *, simulated: bool, past: Board) -> None:  # noqa: ARG002
         if simulated:
-            complain(SIMULATED, "note")
+            complain(words(SIMULATED), "note")
 
     def show(self, event: Event) -> None:
         print(json_line(event), flush=True)
@@ -72,148 +79,141 @@ class JsonView:
         print(json_line(line), flush=True)
 
 
-class TerminalView:
+class PlainView:
     """Lines for people: an excerpt of each model's answer, a line per round, a summary."""
 
     def __init__(self, agents: int, loops: int) -> None:
         """`agents` and `loops` are the columns that their names take."""
-        from rich.console import Console
-
-        self._console = Console(
-            file=below(sys.stdout), highlight=False, markup=False, emoji=False, soft_wrap=True
-        )
-        self._width = self._console.width if self._console.is_terminal else EXCERPT
-        self._spinner: Any = None
         self._texts: dict[str, str] = {}
-        self._agents = agents
+        self._failures: list[tuple[str, str]] = []
+        """What failed and may be what the session fails of: told once, there or here."""
+        self._agents = min(agents, NAMES)
         self._loops = loops + len(" round 10")
 
-    def open(self, title: str, *, simulated: bool) -> None:
+    def open(self, title: str, *, simulated: bool, past: Board) -> None:  # noqa: ARG002
         if simulated:
-            self._print(SIMULATED, "dim")
+            self._print(words(SIMULATED), "dim")
         self._print(title, "dim")
-        if self._console.is_terminal:
-            self._spinner = self._console.status("", spinner="dots")
-            self._spinner.start()
 
     def show(self, event: Event) -> None:
+        if self._failures and _goes_on(event):
+            self._tell_failures("")
         shown = self._shown.get(event.event)
         if shown is not None:
             shown(self, event)
 
     def prompt(self, node: str) -> None:
-        self._rest()
-        self._console.print(f"{visible(node)}> ", end="", style="bold")
-        self._console.file.flush()
+        print(f"{visible(node)}> ", end="", flush=True)
 
     def answered(self, node: str, text: str) -> None:
         self._print(f"{node}> {text}", "bold")
 
     def withdraw(self, node: str) -> None:
-        self._print(f"\n{node} was answered elsewhere", "dim")
+        self._print("\n" + words("{node} was answered elsewhere", node=node), "dim")
 
     def pause(self) -> None:
-        self._rest()
-        self._console.file.flush()
+        sys.stdout.flush()
 
     def close(self, result: Result) -> None:
-        self._rest()
+        self._tell_failures(result.message)
         self._print("")
-        self._print(f"{'status':8}{status_text(result)}", COLOURS.get(result.status, "red"))
+        self._figure(words("status"), ended_text(result), COLOURS.get(result.status, "red"))
         for loop in result.loops:
-            self._print(f"{'loop':8}{loop_text(loop)}", "yellow" if loop.bounded else "")
+            self._figure(words("loop"), loop_text(loop), "yellow" if loop.bounded else "")
         if result.usage.model_calls:
-            self._print(f"{'usage':8}{usage_text(result.usage)}")
+            self._figure(words("usage"), usage_text(result.usage), "")
         if result.output is not None:
-            self._print(f"output\n\n{result.output}")
+            self._print(f"{words('output')}\n\n{result.output}")
 
-    # Inside
+    # How it is written
 
-    def _print(self, text: str, style: str = "") -> None:
-        self._console.print(visible(text), style=style or None, soft_wrap=True)
+    def _print(self, text: str, style: str = "") -> None:  # noqa: ARG002
+        print(visible(text).expandtabs(), flush=True)
 
-    def _rest(self) -> None:
-        """Stop the spinner: the next line is the person's or the last."""
-        if self._spinner is not None:
-            self._spinner.stop()
+    def _excerpt(self, start: str, text: str) -> None:
+        """One line that fits, of something longer."""
+        line = " ".join(text.split())
+        self._print(start + short(line, EXCERPT - 1 - len(start)), "dim")
+
+    def _figure(self, name: str, text: str, style: str) -> None:
+        self._print(f"{wide(name, 8)}{text}", style)
+
+    # What is written
+
+    def _tell_failures(self, told: str) -> None:
+        for who, error in self._failures:
+            if error not in told:
+                self._print(words("{who} failed: {error}", who=who, error=translated(error)), "red")
+        self._failures.clear()
 
     def _stream(self, event: Event) -> None:
         address = str(event.address)
-        text = self._texts[address] = self._texts.get(address, "") + event.data["chunk"]
-        self._work(f"{address}: ", text[-self._width :])
-
-    def _work(self, address: str, text: str = "") -> None:
-        """What is under way now, where somebody watches."""
-        if self._spinner is not None:
-            self._spinner.update(self._line(address, text))
-            self._spinner.start()
+        self._texts[address] = self._texts.get(address, "") + event.data["chunk"]
 
     def _node(self, event: Event) -> None:
-        status, address = event.data["status"], str(event.address)
-        if status == "running":
-            self._work(address)
+        if event.data["status"] == "running":
             return
-        text = self._texts.pop(address, "")
+        text = self._texts.pop(str(event.address), "")
         if text:
-            name = str(event.node_id).ljust(self._agents)
-            self._console.print(self._line(f"  {name}  ", text), style="dim")
-
-    def _line(self, start: str, text: str) -> Any:
-        """One line that fits; wide characters count as two."""
-        from rich.text import Text
-
-        line = Text(visible(start + " ".join(text.split())))
-        line.truncate(self._width - 1, overflow="ellipsis")
-        return line
+            self._excerpt(f"  {aligned(str(event.node_id), self._agents)}  ", text)
 
     def _inner_loop_ended(self, event: Event) -> None:
         if "/" in str(event.address):
-            self._print(f"{event.address} ended: {ending(event.data)}", "dim")
+            end = words("{loop} ended: {how}", loop=event.address, how=ending(event.data))
+            self._print(end, "dim")
 
     def _setback(self, event: Event) -> None:
         self._print(setback_text(event), "yellow")
 
     def _breaker(self, event: Event) -> None:
-        what = "warns" if event.event.endswith("warning") else "locks the session"
-        self._print(f"the circuit breaker {what}: {event.data['message']}", "yellow")
+        why = translated(event.data["message"])
+        if event.event.endswith("warning"):
+            self._print(words("the circuit breaker warns: {why}", why=why), "yellow")
+        else:
+            self._print(words("the circuit breaker locks the session: {why}", why=why), "yellow")
 
     def _turn(self, event: Event) -> None:
         self._texts.pop(str(event.address), None)
-        said = self._line(f"  {event.data['agent']}: ", event.data["content"])
-        self._console.print(said, style="dim")
+        self._excerpt(f"  {event.data['agent']}: ", event.data["content"])
 
     def _memory_error(self, event: Event) -> None:
-        self._print(f"memory failed, the run goes on: {event.data['error']}", "red")
+        error = translated(event.data["error"])
+        self._print(words("memory failed, the run goes on: {error}", error=error), "red")
 
     def _error(self, event: Event) -> None:
-        who = event.address or "session"
-        again = ", trying again" if event.data["kind"] == "retry" else ""
-        self._print(f"{who} failed{again}: {event.data['error']}", "red")
+        who, error = str(event.address or "session"), event.data["error"]
+        if event.data["kind"] != "retry":
+            self._failures.append((who, error))
+            return
+        again = words("{who} failed, trying again: {error}", who=who, error=translated(error))
+        self._print(again, "red")
 
     def _round(self, event: Event) -> None:
         data = event.data
         loop = str(event.address).rpartition("[")[0]
-        label = f"{loop} round {data['round']}"
-        score = "" if data["score"] is None else f"score {number(data['score'])}"
+        label = f"{loop} {words('round {round}', round=data['round'])}"
+        number_ = "" if data["score"] is None else number(data["score"])
+        score = words("score {score}", score=number_) if number_ else ""
         delta = "" if data["delta"] is None else f"{round(data['delta'], 2):+g}"
-        figures = f"{label:{self._loops}}  {score:12}{delta:8}"
+        figures = f"{wide(label, self._loops)}  {wide(score, 12)}{delta:8}"
         if data["tokens"]:
-            figures += f"{data['tokens']:6,} tokens  {money(data['usd'])}"
+            tokens = words("{tokens:,} tokens", tokens=data["tokens"])
+            figures += f"{wide(tokens, -13)}  {money(data['usd'])}"
         self._print(figures.rstrip(), "bold")
 
     def _question(self, event: Event) -> None:
         data = event.data
-        self._rest()
-        self._print(f"\n{event.node_id} asks", "bold")
+        self._print("\n" + words("{node} asks", node=event.node_id), "bold")
         for message in data["messages"]:
-            self._print(f"from {message['source']}:", "dim")
+            self._print(words("from {source}:", source=message["source"]), "dim")
             self._print(_indented(content_text(message)))
         if data["description"].strip():
-            self._print(data["description"].strip())
+            self._print(translated(data["description"].strip()))
         if data["actions"]:
-            self._print(f"answer with one of: {', '.join(data['actions'])}")
+            actions = ", ".join(data["actions"])
+            self._print(words("answer with one of: {actions}", actions=actions))
 
-    _shown: dict[str, Callable[[TerminalView, Event], None]] = {
+    _shown: dict[str, Callable[[Any, Event], None]] = {
         "token_stream": _stream,
         "node_state_change": _node,
         "loop:round_completed": _round,
@@ -229,33 +229,50 @@ class TerminalView:
     }
 
 
+def _goes_on(event: Event) -> bool:
+    """Whether an event tells that no failure has ended the session."""
+    starts = event.event == "node_state_change" and event.data["status"] == "running"
+    return starts or event.event in GOES_ON
+
+
 def setback_text(event: Event) -> str:
     """A round that was worse than the best, or no better, and what follows."""
-    data = event.data
-    what = "fell behind the best" if event.event == "loop:regression" else "got no further"
-    return f"{event.address} {what} ({number(data['delta'])}): {data['action']}"
+    delta, action = number(event.data["delta"]), event.data["action"]
+    if event.event == "loop:regression":
+        text = "{round} fell behind the best ({delta}): {action}"
+    else:
+        text = "{round} got no further ({delta}): {action}"
+    return words(text, round=event.address, delta=delta, action=action)
 
 
 def loop_text(loop: LoopResult) -> str:
     """A loop and how its last entry ended."""
-    entries = f" (the last of {loop.entries} entries)" if loop.entries > 1 else ""
+    entries = ""
+    if loop.entries > 1:
+        entries = words(" (the last of {count} entries)", count=loop.entries)
     return f"{loop.loop}: {ending(msgspec.to_builtins(loop))}{entries}"
 
 
 def ending(loop: dict[str, Any]) -> str:
     """How a loop ended, in words."""
-    rounds = loop["rounds"]
-    text = f"{rounds} round{'' if rounds == 1 else 's'}, {loop['exit_reason']}"
+    text = f"{counted(loop['rounds'], '{count} round', '{count} rounds')}, {loop['exit_reason']}"
     value, threshold = loop["value"], loop["threshold"]
     if value is not None and threshold is not None:
         sign = ">=" if value >= threshold else "<"
         text += f" ({number(value)} {sign} {number(threshold)})"
     if loop["target"] is not None and loop["score"] is not None and value != loop["score"]:
-        text += f", score {number(loop['score'])} of {number(loop['target'])}"
+        score, target = number(loop["score"]), number(loop["target"])
+        text += ", " + words("score {score} of {target}", score=score, target=target)
     if loop["best_round"] is not None:
-        text += f", best round {loop['best_round']}"
-    text += ", goal not reached" if loop["bounded"] else ""
-    return f"{text}; {loop['note']}" if loop["note"] else text
+        text += ", " + words("best round {round}", round=loop["best_round"])
+    if loop["bounded"]:
+        text += ", " + words("goal not reached")
+    return f"{text}; {translated(loop['note'])}" if loop["note"] else text
+
+
+def counted(count: int, one: str, many: str) -> str:
+    """So many of something, in the number that the language has for it."""
+    return words(one if count == 1 else many, count=f"{count:,}")
 
 
 def number(value: float) -> str:
@@ -270,17 +287,28 @@ def money(usd: float) -> str:
 
 def status_text(result: Result) -> str:
     """A status and why."""
+    message = translated(result.message)
     if result.status == "suspended_locked":
-        return f"{result.status}: {result.reason}: {result.message}".rstrip(": ")
-    return f"{result.status}: {result.message or result.reason}".rstrip(": ")
+        return f"{result.status}: {result.reason}: {message}".rstrip(": ")
+    return f"{result.status}: {message or result.reason}".rstrip(": ")
+
+
+def ended_text(result: Result) -> str:
+    """The same where the error is told beside it."""
+    return result.status if result.status == "failed" else status_text(result)
 
 
 def usage_text(usage: UsageTotal) -> str:
     """What model calls took, in words."""
-    calls = f"{usage.model_calls:,} model call{'' if usage.model_calls == 1 else 's'}"
+    calls = counted(usage.model_calls, "{count} model call", "{count} model calls")
     if not usage.tokens:
         return calls
-    tokens = f"{usage.tokens:,} tokens ({usage.input_tokens:,} in, {usage.output_tokens:,} out)"
+    tokens = words(
+        "{tokens:,} tokens ({input:,} in, {output:,} out)",
+        tokens=usage.tokens,
+        input=usage.input_tokens,
+        output=usage.output_tokens,
+    )
     return f"{calls}, {tokens}, {money(usage.usd)}"
 
 

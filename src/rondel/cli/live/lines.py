@@ -1,0 +1,165 @@
+"""A board as lines: what is under way, loop by loop, in as many columns and rows as there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+
+from rondel.cli.language import words
+from rondel.cli.live.board import Board, LoopNow, Running
+from rondel.cli.live.facts import Facts, LoopFacts
+from rondel.cli.live.marks import SPINNER, Line, Span, cut, flat, head, padded, sparkline, tail
+from rondel.cli.tables import length
+from rondel.graph.spec import Budget
+
+INDENT = "  "
+DOT = " · "
+NAMES = 0.4
+"""The share of a line that names may take."""
+
+LEAST_TEXT = 8
+"""Columns below which an excerpt says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """Where lines are to go, and when."""
+
+    columns: int
+    rows: int
+    now: float
+    frame: int = 0
+
+
+def lines_of(board: Board, facts: Facts, space: Space) -> list[Line]:
+    """What is under way, a line each, loops around what is in them, and last the whole run."""
+    lines = [*_inside(board, facts, space, "", 0)]
+    kept = _folded(lines, space.rows - 1)
+    return [cut(line, space.columns) for line in [*kept, _total(board, facts, space)]]
+
+
+def loop_line(loop: LoopNow, facts: LoopFacts, width: int, indent: str = "") -> Line:
+    """A loop: `Writer  round 4/6 · score 82 → 90 · $0.013 of $0.10  ▃▅▆▇`."""
+    most = f"/{facts.most}" if facts.most else ""
+    name = head(flat(loop.head), int(width * NAMES))
+    parts = [words("round {round}", round=f"{loop.round}{most}")]
+    if loop.scores:
+        parts.append(score_text([*loop.scores][-2:], facts.target))
+    spent = spent_text(loop.usd, loop.tokens, facts.budget)
+    if spent:
+        parts.append(spent)
+    curve = sparkline([*loop.scores], facts.target)
+    taken = cell_len(indent + name) + 2
+    while len(parts) > 1 and taken + cell_len(DOT.join(parts)) > width:
+        parts.pop()  # what it cost is the first to go, then the score
+    text = DOT.join(parts)
+    left = width - taken - cell_len(text) - 2
+    curve = curve[-left:] if left > 1 else ""
+    spans = [Span(indent), Span(name, "bold"), Span(f"  {text}")]
+    return tuple([*spans, Span(f"  {curve}", "cyan")] if curve else spans)
+
+
+def score_text(scores: Sequence[float], target: float | None) -> str:
+    """The newest scores and the goal."""
+    curve = " → ".join(f"{round(score, 2):g}" for score in scores)
+    if target is None:
+        return words("score {score}", score=curve)
+    return words("score {score} of {target}", score=curve, target=f"{round(target, 2):g}")
+
+
+def spent_text(usd: float, tokens: int, budget: Budget) -> str:
+    """What was spent, of what may be spent."""
+    if budget.usd is not None:
+        return words("{spent} of {most}", spent=cost(usd), most=cost(budget.usd))
+    if budget.tokens is not None:
+        return words("{spent:,} of {most:,} tokens", spent=tokens, most=budget.tokens)
+    if usd:
+        return cost(usd)
+    return words("{tokens:,} tokens", tokens=tokens) if tokens else ""
+
+
+def cost(usd: float) -> str:
+    """Money with no more digits than it needs: $0.013, $0.10, $12.50."""
+    if usd >= 1:
+        return f"${usd:,.2f}"
+    digits = f"{usd:.4f}".rstrip("0")
+    return f"${digits.ljust(4, '0')}"
+
+
+def _inside(board: Board, facts: Facts, space: Space, key: str, depth: int) -> Iterator[Line]:
+    """What is in a loop, or in none: its steps, then the loops in it with what they hold."""
+    steps = [step for step in board.running.values() if _innermost(board, step.address) == key]
+    names = [_label(board, step) for step in steps]
+    most = int(space.columns * NAMES)
+    column = min(max(map(cell_len, names), default=0), most)
+    for step, name in zip(steps, names, strict=True):
+        yield _step(step, facts, space, (INDENT * depth, padded(name, column)))
+    for loop in [*board.loops.values()]:
+        if _innermost(board, loop.key) == key:
+            yield loop_line(loop, facts.loop(loop.head), space.columns, INDENT * depth)
+            yield from _inside(board, facts, space, loop.key, depth + 1)
+
+
+def _innermost(board: Board, address: str) -> str:
+    return max((loop.key for loop in board.around(address)), key=len, default="")
+
+
+def _label(board: Board, step: Running) -> str:
+    """The address of a step without what the lines above it say."""
+    around = _innermost(board, step.address)
+    rest = step.address[len(around) :]
+    return flat(rest.partition("]/")[2] if around else rest)
+
+
+def _step(step: Running, facts: Facts, space: Space, start: tuple[str, str]) -> Line:
+    indent, name = start
+    mark = SPINNER[space.frame % len(SPINNER)]
+    time = length(max(0.0, space.now - step.since))
+    spans = [Span(f"{indent}{mark} ", "cyan"), Span(name), Span(f" {time:>6}", "dim")]
+    used = len(indent) + 2 + cell_len(name) + 1 + max(6, len(time))
+    said = "  ".join(_said(step, facts))
+    if said:
+        spans.append(Span(f"  {said}", "yellow" if step.attempt > 1 else ""))
+        used += 2 + cell_len(said)
+    left = space.columns - used - 2
+    text = flat(step.text)
+    if text and left >= LEAST_TEXT:
+        spans.append(Span(f"  {tail(text, left)}", "dim"))
+    return tuple(spans)
+
+
+def _said(step: Running, facts: Facts) -> Iterator[str]:
+    node = facts.node(step.node)
+    if step.attempt > 1:
+        yield words("try {attempt} of {most}", attempt=step.attempt, most=node.attempts)
+    if node.pairs:
+        turn = f"{min(step.turns // node.pairs + 1, node.rounds)}/{node.rounds}"
+        said = words("round {round}", round=turn)
+        yield f"{said}{DOT}{flat(step.speaker)}" if step.speaker else said
+    if step.tool:
+        yield words("calls {tool}", tool=flat(step.tool))
+
+
+def _total(board: Board, facts: Facts, space: Space) -> Line:
+    """The whole run on one line."""
+    time = length(max(0.0, space.now - (board.began or space.now)))
+    parts = [time, words("steps done: {steps:,}", steps=board.steps)]
+    if board.tokens and facts.budget.tokens is None:
+        parts.append(words("{tokens:,} tokens", tokens=board.tokens))
+    if board.usd or facts.budget.usd is not None or facts.budget.tokens is not None:
+        parts.append(spent_text(board.usd, board.tokens, facts.budget))
+    if board.asked:
+        nodes = ", ".join(flat(node) for node in board.asked.values())
+        parts.append(words("{nodes} waits for an answer", nodes=nodes))
+    return (Span(DOT.join(parts), "dim"),)
+
+
+def _folded(lines: list[Line], rows: int) -> list[Line]:
+    """As many lines as there is room for; the rest is counted."""
+    if len(lines) <= rows:
+        return lines
+    kept = max(0, rows - 1)
+    more = words("... and {count} more lines", count=len(lines) - kept)
+    return [*lines[:kept], (Span(more, "dim"),)][: max(0, rows)]

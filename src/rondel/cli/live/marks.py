@@ -1,0 +1,111 @@
+"""Text measured in the cells of a terminal, where a Chinese character takes two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from rich.cells import cell_len, chop_cells, set_cell_size
+
+from rondel.cli.screen import visible
+
+ELLIPSIS = "…"
+BARS = "▁▂▃▄▅▆▇█"
+SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+
+
+class Span(NamedTuple):
+    """A piece of a line, in a style: dim, bold, or a colour."""
+
+    text: str
+    style: str = ""
+
+
+Line = tuple[Span, ...]
+
+
+def flat(text: str) -> str:
+    """A text of any kind as one line that steers nothing."""
+    return visible(" ".join(text.split()))
+
+
+def head(text: str, width: int) -> str:
+    """The beginning of a text, as far as it fits."""
+    if cell_len(text) <= width:
+        return text
+    return set_cell_size(text, width - 1).rstrip() + ELLIPSIS if width > 1 else ELLIPSIS[:width]
+
+
+def tail(text: str, width: int) -> str:
+    """The end of a text, as far as it fits."""
+    if cell_len(text) <= width:
+        return text
+    if width < 2:
+        return ELLIPSIS[:width]
+    return ELLIPSIS + set_cell_size(text[::-1], width - 1)[::-1].lstrip()
+
+
+def padded(text: str, width: int) -> str:
+    """A text that takes exactly so many cells, cut if it is longer."""
+    short = head(text, width)
+    return short + " " * (width - cell_len(short))
+
+
+def cut(line: Iterable[Span], width: int) -> Line:
+    """A line that takes no more than so many cells."""
+    spans: list[Span] = []
+    left = width
+    for span in line:
+        text = head(span.text, left)
+        if text:
+            spans.append(Span(text, span.style))
+        left -= cell_len(text)
+        if text != span.text:
+            break
+    return tuple(spans)
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """A text in lines that fit, broken between words, or where a language has no spaces."""
+    return [part for line in text.split("\n") for part in _folded(line.expandtabs(), width)]
+
+
+def _folded(line: str, width: int) -> Iterator[str]:
+    if cell_len(line) <= width:
+        yield line
+        return
+    indent = " " * min(len(line) - len(line.lstrip()), width // 2)
+    current = indent
+    for word in _words(line.strip()):
+        if cell_len(current) + cell_len(word.rstrip()) > width and current.strip():
+            yield current.rstrip()
+            current = indent
+        *full, rest = chop_cells(word, width - len(indent)) or [""]
+        yield from (indent + part for part in full)
+        current += rest
+    yield current.rstrip()
+
+
+def _words(text: str) -> Iterator[str]:
+    """Words with the spaces after them; a wide character is a word, but for what closes one."""
+    word = ""
+    for character in text:
+        ends = word.endswith(" ") and character != " "
+        wide = cell_len(character) == 2 and character not in "，。；：？！、）》」”’"
+        if word and (ends or wide or (cell_len(word[-1]) == 2 and character.isalnum())):
+            yield word
+            word = ""
+        word += character
+    yield word
+
+
+def sparkline(scores: Sequence[float], target: float | None = None) -> str:
+    """A small picture of how scores went; the goal is the top of it."""
+    if len(scores) < 2:
+        return ""
+    low = min(scores)
+    high = max(scores) if target is None else max(*scores, target)
+    if high == low:
+        return BARS[3] * len(scores)
+    top = len(BARS) - 1
+    return "".join(BARS[round((score - low) / (high - low) * top)] for score in scores)
