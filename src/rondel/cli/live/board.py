@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from rondel.graph.reasons import FAILED
+from rondel.graph.spec import FAILED
 from rondel.sessions.event import Event
 
 SCORES = 60
