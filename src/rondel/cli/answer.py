@@ -18,6 +18,7 @@ from rondel.cli.options import (
     By,
     Db,
     Debug,
+    Functions,
     GraphFile,
     GraphOption,
     Id,
@@ -43,6 +44,7 @@ def answer(
     no_input: NoInput = False,
     allow_python: AllowPython = False,
     allow_commands: AllowCommands = False,
+    functions: Functions = None,  # noqa: ARG001
     strict_code: StrictCode = False,
     by: By = None,
     db: Db = None,

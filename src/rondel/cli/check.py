@@ -14,7 +14,7 @@ from rondel.cli.arguments import parse_change
 from rondel.cli.certificates import print_certificate
 from rondel.cli.documents import open_graph
 from rondel.cli.failures import WRONG, complain
-from rondel.cli.options import Changes, Compat
+from rondel.cli.options import Changes, Compat, Functions
 from rondel.cli.screen import visible
 from rondel.errors import CallError, GraphError, Problem
 from rondel.graph.plan import Plan
@@ -39,6 +39,7 @@ def check(
     ] = None,
     changes: Changes = None,
     compat: Compat = None,
+    functions: Functions = None,  # noqa: ARG001
     debug: Annotated[  # noqa: ARG001
         bool, typer.Option("--debug", help="Show tracebacks.")
     ] = False,

@@ -11,7 +11,7 @@ import typer
 from rondel.cli.arguments import parse_change
 from rondel.cli.database import open_existing
 from rondel.cli.documents import Change, open_graph
-from rondel.cli.options import Changes, Compat, Db, Debug
+from rondel.cli.options import Changes, Compat, Db, Debug, Functions
 from rondel.cli.tables import print_table
 from rondel.cli.views import json_line, money
 from rondel.forecast.estimate import Amounts, Estimate
@@ -26,6 +26,7 @@ def estimate(
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
     changes: Changes = None,
     compat: Compat = None,
+    functions: Functions = None,  # noqa: ARG001
     db: Db = None,
     debug: Debug = False,  # noqa: ARG001
 ) -> int:

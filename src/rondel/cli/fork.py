@@ -18,6 +18,7 @@ from rondel.cli.options import (
     AsEvents,
     Db,
     Debug,
+    Functions,
     GivenAnswers,
     GraphFile,
     Id,
@@ -54,6 +55,7 @@ def fork(
     no_input: NoInput = False,
     allow_python: AllowPython = False,
     allow_commands: AllowCommands = False,
+    functions: Functions = None,  # noqa: ARG001
     db: Db = None,
     debug: Debug = False,
 ) -> int:

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from rondel.cli.database import MEMORY, open_new
-from rondel.cli.options import Db, Debug
+from rondel.cli.options import Db, Debug, Functions
 from rondel.cli.translations import STDOUT, export_graph, import_graph
 from rondel.errors import CallError
 from rondel.journal.attachments import HELD
@@ -38,6 +38,7 @@ def import_(
         typer.Option("-o", "--output", metavar="FILE", help="For the graph. Default: prints it."),
     ] = STDOUT,
     force: Annotated[bool, typer.Option("--force", help="Overwrite that file.")] = False,
+    functions: Functions = None,  # noqa: ARG001
     db: Db = None,
     debug: Debug = False,  # noqa: ARG001
 ) -> int:

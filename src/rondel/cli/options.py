@@ -7,6 +7,18 @@ from typing import Annotated
 
 import typer
 
+
+def _add_functions(folders: list[str] | None) -> list[str] | None:
+    """Register the functions of the folders for all that this command loads."""
+    if folders:
+        from rondel.sessions.registry import default_registry
+        from rondel.tools.functions_folder import register_folder
+
+        for folder in folders:
+            register_folder(default_registry(), folder)
+    return folders
+
+
 Id = Annotated[str, typer.Argument(metavar="ID", help="A session, or the first letters of its id.")]
 Db = Annotated[
     str | None,
@@ -64,6 +76,16 @@ Compat = Annotated[
     str | None,
     typer.Option(
         "--compat", metavar="chatdev|council", help="Take the file as one of that system."
+    ),
+]
+Functions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--functions",
+        metavar="DIR",
+        help="A folder of Python files whose functions the graph may name; repeatable. They run "
+        "with your rights.",
+        callback=_add_functions,
     ),
 ]
 Changes = Annotated[

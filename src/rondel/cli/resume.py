@@ -17,6 +17,7 @@ from rondel.cli.options import (
     By,
     Db,
     Debug,
+    Functions,
     GivenAnswers,
     GraphFile,
     Id,
@@ -38,6 +39,7 @@ def resume(
     no_input: NoInput = False,
     allow_python: AllowPython = False,
     allow_commands: AllowCommands = False,
+    functions: Functions = None,  # noqa: ARG001
     strict_code: StrictCode = False,
     by: By = None,
     db: Db = None,

@@ -19,6 +19,7 @@ from rondel.cli.options import (
     AllowPython,
     Changes,
     Compat,
+    Functions,
     GivenAnswers,
     InputObject,
     NoInput,
@@ -85,6 +86,7 @@ def run(
     no_input: NoInput = False,
     allow_python: AllowPython = False,
     allow_commands: AllowCommands = False,
+    functions: Functions = None,  # noqa: ARG001
     debug: Annotated[
         bool, typer.Option("--debug", help="Show tracebacks, and the edges that fire.")
     ] = False,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from rondel.cli.options import AllowCommands, AllowPython, Db, Debug
+from rondel.cli.options import AllowCommands, AllowPython, Db, Debug, Functions
 from rondel.dispatch.dispatcher import QUEUE
 from rondel.dispatch.dispatchers import NAMES
 from rondel.errors import CallError
@@ -22,6 +22,7 @@ def serve(
     ] = "graphs",
     allow_python: AllowPython = False,
     allow_commands: AllowCommands = False,
+    functions: Functions = None,  # noqa: ARG001
     allow_private: Annotated[
         bool, typer.Option("--allow-private", help="Graphs may reach private networks.")
     ] = False,

@@ -12,7 +12,7 @@ import typer
 
 from rondel.cli.arguments import merged, parse_change, parse_inputs, parse_object
 from rondel.cli.documents import Change, open_graph
-from rondel.cli.options import Changes, Compat, InputObject
+from rondel.cli.options import Changes, Compat, Functions, InputObject
 from rondel.cli.screen import below
 from rondel.cli.tables import print_table
 from rondel.cli.views import json_line, money
@@ -37,6 +37,7 @@ def simulate(
     input_json: InputObject = None,
     changes: Changes = None,
     compat: Compat = None,
+    functions: Functions = None,  # noqa: ARG001
     as_json: Annotated[bool, typer.Option("--json", help="Print it all as JSON.")] = False,
     plot: Annotated[
         str | None, typer.Option("--plot", metavar="OUT.svg", help="Draw the distributions.")

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from rondel.cli.options import AllowCommands, AllowPython, Db, Debug
+from rondel.cli.options import AllowCommands, AllowPython, Db, Debug, Functions
 from rondel.dispatch.dispatcher import CONCURRENCY, QUEUE
 from rondel.dispatch.dispatchers import NAMES, PROCRASTINATE, dispatcher
 from rondel.dispatch.worker import GRACE, Worker
@@ -44,6 +44,7 @@ def worker(
     ] = GRACE,
     allow_python: AllowPython = False,
     allow_commands: AllowCommands = False,
+    functions: Functions = None,  # noqa: ARG001
     debug: Debug = False,  # noqa: ARG001
 ) -> int:
     """Drive sessions until SIGTERM or Ctrl-C; others go on with what is under way then."""

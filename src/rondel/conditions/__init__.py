@@ -12,6 +12,7 @@ def register(registry: Registry) -> None:
     registry.later("condition", f"{__name__}.expr", "expr")
     registry.later("condition", f"{__name__}.function", "function")
     registry.later("process", f"{__name__}.regex_extract", "regex_extract")
+    registry.later("process", f"{__name__}.template", "template")
     registry.later("process", f"{__name__}.function_process", "function")
     registry.later("contract", f"{__name__}.until", "until")
     registry.later("split", f"{__name__}.splits", "message", "regex", "json_path")

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, create_model
 
 from rondel.conditions.calling import FunctionCondition
-from rondel.conditions.names import registered
+from rondel.conditions.names import CONDITIONS, registered
 from rondel.engine.message import Message
 from rondel.engine.registry import Registry
 
@@ -22,11 +22,15 @@ class FunctionConfig(BaseModel):
     takes: Literal["message", "text"] = "message"
 
 
-def function_of(config: FunctionConfig, registry: Registry) -> Callable[[Message], Any]:
-    """The function as one of a message."""
-    function = registry.function_named(config.name)
+def function_of(
+    config: FunctionConfig, registry: Registry, prefix: str = CONDITIONS
+) -> Callable[[Message], Any]:
+    """The function as one of a message; one of the text alone may have a prefix."""
     if config.takes == "message":
-        return function
+        return registry.function_named(config.name)
+    own = f"{prefix}{config.name}"
+    known = own in registry.names("function")
+    function = registry.function_named(own if known else config.name)
 
     def of_text(message: Message) -> Any:
         return function(message.text)

@@ -9,6 +9,7 @@ import msgspec
 
 from rondel.conditions.calling import name_of, refuse_awaitable
 from rondel.conditions.function import FunctionConfig, config_for, function_of
+from rondel.conditions.names import PROCESSORS
 from rondel.engine.message import Message
 from rondel.engine.registry import Registry
 from rondel.errors import StepFailed
@@ -47,5 +48,5 @@ def register(registry: Registry) -> None:
     registry.process(
         "function",
         config_for(registry, FunctionProcessConfig),
-        lambda config, registry: FunctionProcess(function_of(config, registry)),
+        lambda config, registry: FunctionProcess(function_of(config, registry, PROCESSORS)),
     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, Self
 
 import msgspec
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from rondel.conditions.patterns import Pattern, readable
 from rondel.engine.message import Message
@@ -31,6 +31,24 @@ class RegexSplitConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     pattern: Annotated[str, Field(min_length=1), AfterValidator(readable)]
+    group: Annotated[int, Field(strict=True, ge=0)] | str | None = Field(
+        None, description="The group that is the part; else the first, or all of the match."
+    )
+    on_no_match: Literal["none", "pass", "empty"] = Field(
+        "none", description="Without a match: no part, the message as it is, or an empty one."
+    )
+
+    @model_validator(mode="after")
+    def _group_exists(self) -> Self:
+        pattern = Pattern(self.pattern)
+        known = self.group is None or (
+            self.group <= pattern.groups
+            if isinstance(self.group, int)
+            else self.group in pattern.groupindex
+        )
+        if not known:
+            raise ValueError(f"the pattern {self.pattern!r} has no group {self.group!r}")
+        return self
 
 
 class JsonPathSplitConfig(BaseModel):
@@ -39,6 +57,9 @@ class JsonPathSplitConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     path: str
+    on_no_match: Literal["fail", "pass"] = Field(
+        "fail", description="Where there is no JSON: the step fails, or the message is one part."
+    )
 
     @field_validator("path")
     @classmethod
@@ -69,11 +90,14 @@ def by_message(message: Message) -> list[Message]:
 def by_regex(config: RegexSplitConfig) -> Split:
     """A part for each match."""
     pattern = Pattern(config.pattern, multiline=True)
-    group = 1 if pattern.groups else 0
+    group = (1 if pattern.groups else 0) if config.group is None else config.group
 
     def split(message: Message) -> list[Message]:
         matches = pattern.matches_in(message.readable)
-        return [_part(message, found[group] or "") for found in matches]
+        parts = [_part(message, found[group] or "") for found in matches]
+        if parts or config.on_no_match == "none":
+            return parts
+        return [message if config.on_no_match == "pass" else _part(message, "")]
 
     return split
 
@@ -83,11 +107,17 @@ def by_json_path(config: JsonPathSplitConfig) -> Split:
     steps = _steps(config.path)
 
     def split(message: Message) -> list[Message]:
-        found = [_document(message)]
+        try:
+            found = [_document(message)]
+        except StepFailed:
+            if config.on_no_match == "fail":
+                raise
+            return [message]
         for step in steps:
             found = [inner for value in found for inner in _inside(value, step)]
         items = found[0] if len(found) == 1 and isinstance(found[0], list) else found
-        return [_part(message, item) for item in items]
+        parts = [_part(message, item) for item in items]
+        return parts if parts or config.on_no_match == "fail" else [message]
 
     return split
 
@@ -111,6 +141,8 @@ def _inside(value: Any, step: str | int | None) -> list[Any]:
         return list(value.values() if isinstance(value, dict) else value if _is_list(value) else ())
     if isinstance(step, int):
         return [value[step]] if _is_list(value) and step < len(value) else []
+    if _is_list(value) and step.isdecimal():
+        return _inside(value, int(step))
     return [value[step]] if isinstance(value, dict) and step in value else []
 
 

@@ -47,6 +47,8 @@ class Registry:
         """Where names are added to: modules that arrive late must not see a copy's services."""
         self._promised: dict[tuple[str, str], str] = {}
         """The modules of names that arrive late."""
+        self._sources: dict[str, list[str]] = {}
+        """By kind, the places from which names were added."""
 
     def node(self, name: str, config: Any, build: Callable[[Any, Registry], Any]) -> None:
         """Register a node type: `build(config, registry)` returns its Processor."""
@@ -79,6 +81,14 @@ class Registry:
     def function(self, name: str, function: Callable[..., Any]) -> None:
         """Register a function that graphs may name."""
         self._add("function", name, Registered(None, function))
+
+    def note_source(self, kind: str, place: str) -> None:
+        """Remember that names of a kind were added from there, to tell where one is missing."""
+        self._sources.setdefault(kind, []).append(place)
+
+    def sources(self, kind: str) -> list[str]:
+        """Those places."""
+        return self._sources.get(kind, [])
 
     def later(self, kind: str, module: str, *names: str) -> None:
         """Know these names now; the module's `register` adds them when one is looked up."""
@@ -152,4 +162,5 @@ class Registry:
         copy = Registry()
         copy._entries, copy._services = self._entries, self._services
         copy._builders, copy._home, copy._promised = self._builders, self._home, self._promised
+        copy._sources = self._sources
         return copy

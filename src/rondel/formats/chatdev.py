@@ -10,6 +10,7 @@ from typing import Any
 from rondel.formats.chatdev_agents import agent
 from rondel.formats.chatdev_edges import edges
 from rondel.formats.chatdev_memories import Memories
+from rondel.formats.chatdev_voting import hold_vote
 from rondel.formats.extension import KEY, extended
 from rondel.formats.translation import Draft, Translation
 from rondel.graph.names import Names
@@ -39,30 +40,12 @@ CONFIGS = {
     "loop_timer": ("max_duration", "duration_unit", "reset_on_emit", "message", "passthrough"),
     "python": ("timeout_seconds", "interpreter", "args", "env", "encoding"),
     "subgraph": ("type", "config"),
+    "template": ("template",),
 }
 """What each node type can be told, but for `agent`."""
 
-RUN_MESSAGE = """\
-import contextlib, io, re, textwrap, traceback
-FAILED = "==CODE EXECUTION FAILED=="
-text = inputs["text"]
-block = re.search(r"```[a-zA-Z0-9_+-]*\\s*\\n(.*?)```", text, re.DOTALL)
-source = textwrap.dedent(block[1] if block else text).strip()
-printed = io.StringIO()
-try:
-    with contextlib.redirect_stdout(printed):
-        exec(compile(source, "<message>", "exec"), {"__name__": "__main__"})
-    said = printed.getvalue() if source else FAILED + "\\nNo executable code segment found"
-except SystemExit as end:
-    code = 0 if end.code is None else end.code if isinstance(end.code, int) else 1
-    failure = f"{FAILED}\\nScript execution failed\\nexit_code={code}"
-    said = failure if code else printed.getvalue()
-except BaseException:
-    trace = traceback.format_exc()
-    said = f"{FAILED}\\nScript execution failed\\nexit_code=1\\nstderr:\\n{trace}"
-print(said)
-"""
-"""There a python node runs the code in the message it gets; here a node has code of its own."""
+SCRIPT_MEMORY = "1GB"
+"""There a script has no limit of memory; here one that libraries for data fit in."""
 
 
 def translate(parsed: Parsed, file: str) -> Translation:
@@ -88,21 +71,23 @@ def _graph(draft: Draft, graph: dict[str, Any], path: Path, file: str) -> dict[s
     known = (*GRAPH, "is_majority_voting", "vars", "memory", KEY)
     body = draft.kept(graph, path, known, GRAPH_USELESS)
     extension = body.pop(KEY, None)
-    if body.pop("is_majority_voting", False) is True:
-        hint = "use a vote node"
-        draft.refuse((*path, "is_majority_voting"), "majority voting has no counterpart", hint)
+    votes = body.pop("is_majority_voting", False) is True
     if body.pop("vars", None):
         draft.refuse((*path, "vars"), "vars belong to the top of the file", "move them there")
     if not body.get("id"):
         body["id"] = _stem(file)
         draft.change(path, f"the graph had no id and is called {body['id']!r}")
     nodes = body.get("nodes")
+    if votes:
+        hold_vote(draft, body, path)
+        nodes = body.get("nodes")
     if not body.get("start"):
         hint = "name its start node, as in: start: [first]"
         draft.refuse(path, "the graph has no start", hint)
         body["start"] = _first_id(nodes)
     outermost = path == ("graph",)
-    memories = Memories(draft, body.pop("memory", None), (*path, "memory"), outermost=outermost)
+    memory = body.pop("memory", None)
+    memories = Memories(draft, memory, (*path, "memory"), file, outermost=outermost)
     if isinstance(nodes, list):
         body["nodes"] = [
             _node(draft, node, (*path, "nodes", place), file, memories)
@@ -143,7 +128,7 @@ def _translated(
         return kept
     place = (*path, "config")
     if type_ == "agent":
-        return agent(draft, kept, path, memories)
+        return agent(draft, kept, path, memories, file)
     kept["config"] = found = draft.kept(config, place, CONFIGS[type_])
     if type_ == "python":
         kept["config"] = _python(draft, found, place)
@@ -159,18 +144,20 @@ def _subgraph(draft: Draft, config: dict[str, Any], path: Path, file: str) -> No
 
 
 def _python(draft: Draft, config: dict[str, Any], path: Path) -> dict[str, Any]:
-    for key in ("args", "env"):
-        if config.get(key):
-            hint = "set it in the code"
-            draft.refuse((*path, key), f"{key!r} of a python node has no counterpart", hint)
     for key in ("interpreter", "encoding"):
         if config.get(key):
             reason = "the code runs in this Python, and in UTF-8"
             draft.leave_out((*path, key), f"{key!r} has no counterpart: {reason}")
-    draft.change(path, "the code that runs the message it gets is written out")
+    draft.change(path, "runs: message makes it run the code it is sent")
     draft.moved((*path, "timeout"), (*path, "timeout_seconds"))
-    timeout = config.get("timeout_seconds", 60)
-    return {"code": RUN_MESSAGE, "timeout": timeout, "packages": True}
+    timeout = config.get("timeout_seconds")
+    made: dict[str, Any] = {
+        "runs": "message",
+        "timeout": 60 if timeout is None else timeout,
+        "memory": SCRIPT_MEMORY,
+        "packages": True,
+    }
+    return {**made, **{key: config[key] for key in ("args", "env") if config.get(key)}}
 
 
 def _first_id(nodes: Any) -> list[Any]:

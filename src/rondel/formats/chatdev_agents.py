@@ -1,10 +1,11 @@
-"""Agents of ChatDev: models, retries, tools, memories and thinking; skills are refused."""
+"""Agents of ChatDev: models, retries, tools, memories, thinking and skills."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
+from rondel.formats.beside import Unreadable, skills
 from rondel.formats.chatdev_memories import Memories
 from rondel.formats.chatdev_thinking import INSIDE, reflection_prompt, with_mind
 from rondel.formats.translation import Draft
@@ -19,10 +20,25 @@ RETRY = {"max_attempts": 5, "min_wait": 1.0, "max_wait": 6.0}
 """How often an agent is asked again there if nothing else is said."""
 
 RETRY_KEYS = {"min_wait_seconds": "min_wait", "max_wait_seconds": "max_wait"}
-ALL_OF_A_MODULE = ":All"
+TOOLING = {
+    "function": ("tools", "timeout"),
+    "mcp_remote": ("server", "headers", "timeout"),
+    "mcp_local": ("command", "args", "cwd", "env", "inherit_env", "startup_timeout", "timeout"),
+}
+TOOLING_USELESS = {
+    "auto_load": "functions are known once --functions names their folder",
+    "cache_ttl": "a server is asked for its tools once a connection",
+    "tool_sources": "all tools of the server are offered",
+    "wait_for_log": "a server is there when it answers",
+}
+SKILLS_TOLD = "You have these skills. Follow the instructions of one where it fits the task."
+TOOL_ROUNDS = 50
+"""How often an agent may call tools there before its last answer counts."""
 
 
-def agent(draft: Draft, node: dict[str, Any], path: Path, memories: Memories) -> dict[str, Any]:
+def agent(
+    draft: Draft, node: dict[str, Any], path: Path, memories: Memories, file: str
+) -> dict[str, Any]:
     """The node of an agent."""
     place = (*path, "config")
     config = draft.kept(node["config"], place, CONFIG)
@@ -36,10 +52,11 @@ def agent(draft: Draft, node: dict[str, Any], path: Path, memories: Memories) ->
     native = (*path, *INSIDE) if is_graph else path
     if is_graph:
         draft.moved(native, path)
-    _refuse_skills(draft, found, place)
+    _add_skills(draft, found, place, file)
     tools = _tools(draft, found.pop("tooling", None), (*place, "tooling"))
     if tools:
         found["tools"] = tools
+        found["max_tool_rounds"] = _tool_rounds(found)
         draft.moved((*native, "config", "tools"), (*place, "tooling"))
     retry = _retry(draft, found.pop("retry", None), (*place, "retry"), (*native, "retry"))
     made = {**node, "retry": retry, "config": found} if retry else {**node, "config": found}
@@ -50,10 +67,37 @@ def agent(draft: Draft, node: dict[str, Any], path: Path, memories: Memories) ->
     return made
 
 
-def _refuse_skills(draft: Draft, config: dict[str, Any], place: Path) -> None:
-    skills = config.pop("skills", None)
-    if isinstance(skills, dict) and skills.get("enabled"):
-        draft.refuse((*place, "skills"), "skills have no counterpart", "give the agent tools")
+def _tool_rounds(config: dict[str, Any]) -> int:
+    params = config.get("params")
+    limit = params.get("tool_loop_limit") if isinstance(params, dict) else None
+    if isinstance(params, dict) and "tool_loop_limit" in params:
+        config["params"] = {key: params[key] for key in params if key != "tool_loop_limit"}
+    return limit if type(limit) is int and limit > 0 else TOOL_ROUNDS
+
+
+def _add_skills(draft: Draft, config: dict[str, Any], place: Path, file: str) -> None:
+    """Put the documents of the agent's skills into its role."""
+    given = config.pop("skills", None)
+    if not isinstance(given, dict) or not given.get("enabled"):
+        return
+    listed = given.get("allow")
+    named = [
+        each.get("name") if isinstance(each, dict) else each
+        for each in (listed if isinstance(listed, list) else [])
+    ]
+    where = (*place, "skills")
+    try:
+        found = skills(file, [name for name in named if isinstance(name, str)])
+    except Unreadable as error:
+        draft.leave_out(where, f"no skill is read: {error}")
+        return
+    if not found:
+        draft.leave_out(where, "there are no skills beside the file")
+        return
+    parts = [f"<skill name={name!r}>\n{text.strip()}\n</skill>" for name, text in found.items()]
+    role = [config["role"]] if isinstance(config.get("role"), str) and config["role"] else []
+    config["role"] = "\n\n".join([*role, SKILLS_TOLD, *parts])
+    draft.change(where, f"what the skills say is part of the role: {', '.join(found)}")
 
 
 def _retry(draft: Draft, given: Any, path: Path, native: Path) -> dict[str, Any]:
@@ -91,33 +135,37 @@ def _tools(draft: Draft, tooling: Any, path: Path) -> list[Any]:
 def _tool_entry(draft: Draft, entry: Any, path: Path) -> list[Any]:
     kind = entry.get("type") if isinstance(entry, dict) else None
     config = (entry.get("config") if isinstance(entry, dict) else None) or {}
-    if kind not in ("function", "mcp_remote", "mcp_local") or not isinstance(config, dict):
+    if not isinstance(kind, str) or kind not in TOOLING or not isinstance(config, dict):
         message = f"tooling of type {kind!r} has no counterpart"
         draft.refuse(path, message, "there are function, mcp_remote and mcp_local")
         return []
-    timeout = {"timeout": config["timeout"]} if config.get("timeout") else {}
+    kept = draft.kept(entry, path, ("type", "config", "prefix"))
+    shared = {"prefix": kept["prefix"]} if kept.get("prefix") else {}
+    place = (*path, "config")
+    known = draft.kept(config, place, TOOLING[kind], TOOLING_USELESS)
+    if known.get("timeout"):
+        shared["timeout"] = known["timeout"]
     if kind == "function":
-        return _functions(draft, config, timeout, (*path, "config"))
-    fields = ("command", "args", "env") if kind == "mcp_local" else ("headers",)
-    server = {key: config[key] for key in fields if config.get(key)}
+        return _functions(known, shared)
+    return [{"mcp": _server(known, kind), **shared}]
+
+
+def _server(config: dict[str, Any], kind: str) -> dict[str, Any]:
     if kind == "mcp_remote":
-        server["url"] = config.get("server")
-    if config.get("cwd"):
-        hint = "start the server by a command that goes there"
-        draft.refuse((*path, "config", "cwd"), "'cwd' has no counterpart", hint)
-    return [{"mcp": server, **timeout}]
+        headers = {"headers": config["headers"]} if config.get("headers") else {}
+        return {**headers, "url": config.get("server")}
+    server = {key: config[key] for key in ("command", "args", "env", "cwd") if config.get(key)}
+    if config.get("inherit_env") is not False:
+        server["inherit_env"] = True  # there the default
+    if config.get("startup_timeout"):
+        server["start_timeout"] = config["startup_timeout"]
+    return server
 
 
-def _functions(
-    draft: Draft, config: dict[str, Any], timeout: dict[str, Any], path: Path
-) -> list[Any]:
-    tools: list[Any] = []
+def _functions(config: dict[str, Any], shared: dict[str, Any]) -> list[Any]:
     given = config.get("tools")
-    for number, tool in enumerate(given if isinstance(given, list) else []):
-        name = tool.get("name") if isinstance(tool, dict) else tool
-        if isinstance(name, str) and name.endswith(ALL_OF_A_MODULE):
-            message = f"all functions of a module at once ({name!r}) have no counterpart"
-            draft.refuse((*path, "tools", number), message, "name the functions")
-        else:
-            tools.append({"function": name, **timeout} if timeout else name)
-    return tools
+    named = [
+        tool.get("name") if isinstance(tool, dict) else tool
+        for tool in (given if isinstance(given, list) else [])
+    ]
+    return [{"function": name, **shared} if shared else name for name in named]

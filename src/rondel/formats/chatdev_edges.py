@@ -19,6 +19,7 @@ REGEX = ("pattern", "group", "case_sensitive", "multiple", "template", "on_no_ma
 REGEX_FLAGS = {"multiline": "m", "dotall": "s"}
 SPLIT = ("pattern", "group", "case_sensitive", "on_no_match", *REGEX_FLAGS)
 LEADING_FLAGS = re.compile(r"\(\?([aimsux]+)\)")
+PROCESSORS = ("regex_extract", "function", "template")
 CONSTANTS = {None: True, True: True, False: False, "true": True, "always_false": False}
 """Conditions that need no function; `true` is also what a missing one is."""
 
@@ -115,8 +116,8 @@ def _process(draft: Draft, given: Any, path: Path, native: Path) -> Any:
     if not isinstance(given, dict):
         return given
     kind, config = given.get("type"), given.get("config")
-    if kind not in ("regex_extract", "function"):
-        hint = Names(("regex_extract", "function"), what="there are").hint(str(kind))
+    if kind not in PROCESSORS:
+        hint = Names(PROCESSORS, what="there are").hint(str(kind))
         draft.refuse((*path, "type"), f"the processor {kind!r} has no counterpart", hint)
         return None
     if not isinstance(config, dict):
@@ -126,8 +127,13 @@ def _process(draft: Draft, given: Any, path: Path, native: Path) -> Any:
         kept = draft.kept(config, (*path, "config"), ("name",))
         return {"type": kind, "config": {**kept, "takes": "text"}}
     place = (*path, "config")
+    if kind == "template":
+        return {"type": kind, "config": draft.kept(config, place, ("template",))}
     known = (*REGEX, "default_value", "mode", *REGEX_FLAGS)
     kept = {k: v for k, v in draft.kept(config, place, known).items() if v is not None}
+    for key in ("template", "group", "on_no_match"):
+        if kept.get(key) == "":  # there empty text is none
+            del kept[key]
     mode = kept.pop("mode", "replace_content")
     if mode != "replace_content":
         message = f"regex_extract with mode {mode!r} has no counterpart"
@@ -164,6 +170,10 @@ def _dynamic(draft: Draft, given: Any, path: Path, native: Path) -> Any:
     if not isinstance(given, dict):
         return given
     dynamic = draft.kept(given, path, ("type", "split", "config"))
+    if dynamic.get("split") is None:  # there the default: each message is a part
+        dynamic.pop("split", None)
+    if dynamic.get("config") is None:
+        dynamic.pop("config", None)
     if isinstance(dynamic.get("config"), dict):
         sizes = ("max_parallel", "group_size")
         dynamic["config"] = draft.kept(dynamic["config"], (*path, "config"), sizes)
@@ -183,36 +193,42 @@ def _split(draft: Draft, kind: Any, settings: dict[str, Any], path: Path) -> dic
     match kind:
         case "json_path":
             kept = draft.kept(settings, path, ("json_path",))
-            return {"type": kind, "config": {"path": kept.get("json_path", "")}}
+            config = {"path": kept.get("json_path", ""), "on_no_match": "pass"}
+            return {"type": kind, "config": config}
         case "regex":
             kept = draft.kept(settings, path, SPLIT)
-            return {"type": kind, "config": {"pattern": _split_pattern(draft, kept, path)}}
+            return {"type": kind, "config": _split_pattern(draft, kept, path)}
         case _:
             draft.kept(settings, path, ())
             return {"type": kind}
 
 
-def _split_pattern(draft: Draft, config: dict[str, Any], path: Path) -> Any:
-    """One pattern that finds what ChatDev's settings find: the whole match, or one group."""
+def _split_pattern(draft: Draft, config: dict[str, Any], path: Path) -> dict[str, Any]:
+    """The pattern with the settings that stand beside it there, and which group counts."""
     pattern = config.get("pattern")
     if not isinstance(pattern, str):
-        return pattern
+        return {"pattern": pattern}
     flags = "".join(flag for key, flag in REGEX_FLAGS.items() if config.get(key))
     flags += "i" if config.get("case_sensitive") is False else ""
     leading = LEADING_FLAGS.match(pattern)
     if leading is not None:
         pattern, flags = pattern[leading.end() :], flags + leading[1]
-    group = _group(config.get("group") or 0)
-    if group not in (0, 1):
-        message = f"a split by group {group!r} has no counterpart"
-        draft.refuse((*path, "group"), message, "make it the first group of the pattern")
     off = "" if "m" in flags else "-m"
-    scoped = f"(?{''.join(dict.fromkeys(flags))}{off}:{pattern})"
     draft.change(path, "the settings of the pattern are part of it now")
-    if group == 1:
-        return scoped
-    if re.search(r"\\[1-9]|\(\?P", pattern):
-        message = "a split by a pattern that refers to its own groups has no counterpart"
-        draft.refuse((*path, "pattern"), message, "write it without")
-    rest = "" if config.get("on_no_match") == "empty" else r"[\s\S]*"
-    return rf"({scoped}|\A(?![\s\S]*?{scoped}){rest})"
+    group = _group(config.get("group") or 0)
+    return {
+        "pattern": f"(?{''.join(dict.fromkeys(flags))}{off}:{pattern})",
+        "group": group if _has_group(pattern, group) else 0,
+        "on_no_match": config.get("on_no_match") or "pass",
+    }
+
+
+def _has_group(pattern: str, group: Any) -> bool:
+    """Whether the pattern has the group; there the whole match counts if it has not."""
+    try:
+        compiled = re.compile(pattern)
+    except (re.error, RecursionError, OverflowError):
+        return True  # whoever reads the pattern tells what is wrong with it
+    if isinstance(group, int):
+        return group <= compiled.groups
+    return group in compiled.groupindex

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from contextlib import suppress
+from math import ceil
 from typing import Any
 
-from rondel.formats.chatdev import CONFIGS, RUN_MESSAGE
-from rondel.formats.chatdev_agents import RETRY_KEYS
-from rondel.formats.chatdev_edges import EDGE, KEYWORD
+from rondel.formats.chatdev import CONFIGS
+from rondel.formats.chatdev_agents import RETRY_KEYS, TOOL_ROUNDS
+from rondel.formats.chatdev_edges import EDGE, KEYWORD, REGEX_FLAGS
 from rondel.graph.quantities import seconds
 
 GRAPH = ("id", "description", "start", "end")
@@ -17,6 +19,7 @@ AGENT = ("name", "role", "base_url", "api_key", "params", "input_mode", "provide
 UNNAMED = "simulated"
 """The provider of an agent that names none, and a name for its model, which must have one there."""
 
+SCOPED = re.compile(r"\(\?([aimsux]*)(?:-m)?:(.*)\)", re.DOTALL)
 STAND_IN: dict[str, Any] = {"type": "passthrough", "config": {}}
 
 
@@ -54,8 +57,8 @@ def _node(node: Mapping[str, Any]) -> dict[str, Any]:
             return {**made, "config": _agent(config, node.get("retry"))}
         case "subgraph":
             return {**made, "config": _subgraph(config)}
-        case "python" if config.get("code") == RUN_MESSAGE:
-            return {**made, "config": _lengths(config, {"timeout_seconds": "timeout"})}
+        case "python" if config.get("runs") == "message":
+            return {**made, "config": _script(config)}
         case type_ if type_ in CONFIGS and type_ != "python":
             known = {key: config[key] for key in CONFIGS[type_] if key in config}
             return {**made, "config": known}
@@ -63,9 +66,12 @@ def _node(node: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _agent(config: Mapping[str, Any], retry: Any) -> dict[str, Any]:
-    made = {"provider": UNNAMED, "name": UNNAMED}
+    made: dict[str, Any] = {"provider": UNNAMED, "name": UNNAMED}
     made |= {key: config[key] for key in AGENT if config.get(key) is not None}
     tooling = [entry for tool in config.get("tools") or () for entry in _tool(tool)]
+    rounds = config.get("max_tool_rounds", TOOL_ROUNDS)
+    if rounds is not None and rounds != TOOL_ROUNDS:
+        made["params"] = {**(made.get("params") or {}), "tool_loop_limit": rounds}
     return {**made, **({"tooling": tooling} if tooling else {}), "retry": _retry(retry)}
 
 
@@ -74,6 +80,13 @@ def _retry(retry: Any) -> dict[str, Any]:
         return {"enabled": False}
     attempts = {"max_attempts": retry["max_attempts"]} if "max_attempts" in retry else {}
     return {**attempts, **_lengths(retry, RETRY_KEYS)}
+
+
+def _script(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A python node's settings; there its time is a whole number of seconds."""
+    lengths = _lengths(config, {"timeout_seconds": "timeout"})
+    whole = {key: max(1, ceil(value)) for key, value in lengths.items()}
+    return {**_given(config, ("args", "env")), **whole}
 
 
 def _lengths(config: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, float]:
@@ -88,19 +101,23 @@ def _lengths(config: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, f
 def _tool(tool: Any) -> list[dict[str, Any]]:
     """A tool as ChatDev writes it; functions one by one, which is the same there."""
     entry = {"function": tool} if isinstance(tool, str) else tool
-    timeout = {"timeout": entry["timeout"]} if entry.get("timeout") else {}
+    timeout = _lengths(entry, {"timeout": "timeout"}) if entry.get("timeout") else {}
+    prefix = _given(entry, ("prefix",))
     if "function" in entry:
         config = {"tools": [{"name": entry["function"]}], **timeout}
-        return [{"type": "function", "config": config}]
+        return [{"type": "function", "config": config, **prefix}]
     server = entry.get("mcp")
     if not isinstance(server, dict):
         return []
     if "url" in server:
         config = {"server": server["url"], **_given(server, ("headers",)), **timeout}
-        return [{"type": "mcp_remote", "config": config}]
-    return [
-        {"type": "mcp_local", "config": {**_given(server, ("command", "args", "env")), **timeout}}
-    ]
+        return [{"type": "mcp_remote", "config": config, **prefix}]
+    config = {**_given(server, ("command", "args", "env", "cwd")), **timeout}
+    if not server.get("inherit_env"):
+        config["inherit_env"] = False
+    if "start_timeout" in server:
+        config |= _lengths(server, {"startup_timeout": "start_timeout"})
+    return [{"type": "mcp_local", "config": config, **prefix}]
 
 
 def _subgraph(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -143,5 +160,25 @@ def _condition(condition: Any) -> Any:
 def _split(kind: str, config: Mapping[str, Any]) -> dict[str, Any]:
     if kind == "json_path":
         return {"type": kind, "config": {"json_path": config["path"]}}
-    first = {"group": 1} if "(" in config["pattern"] else {}
-    return {"type": kind, "config": {"pattern": config["pattern"], "multiline": True, **first}}
+    pattern, flags = _unscoped(config["pattern"])
+    first = 1 if "(" in pattern else 0
+    group = first if config.get("group") is None else config["group"]
+    told: dict[str, Any] = {"pattern": pattern, **flags}
+    if group:
+        told["group"] = group
+    if config.get("on_no_match") == "empty":
+        told["on_no_match"] = "empty"
+    return {"type": kind, "config": told}
+
+
+def _unscoped(pattern: str) -> tuple[str, dict[str, bool]]:
+    """A pattern whose flags the import put around it, and these flags."""
+    found = SCOPED.fullmatch(pattern)
+    if found is None:
+        return pattern, {"multiline": True}
+    on = found[1]
+    flags = {name: True for name, flag in REGEX_FLAGS.items() if flag in on}
+    others = "".join(flag for flag in on if flag not in "ims")
+    if "i" in on:
+        flags["case_sensitive"] = False
+    return (f"(?{others}){found[2]}" if others else found[2]), flags

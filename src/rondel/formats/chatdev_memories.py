@@ -1,17 +1,19 @@
-"""Memories of ChatDev: a blackboard is the session's working memory, all others are refused."""
+"""Memories of ChatDev: what agents write is the session's working memory, files are documents."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from rondel.formats.beside import Unreadable, documents
 from rondel.formats.translation import Draft
 from rondel.graph.names import Names
 from rondel.graph.paths import Path
 
 ATTACHMENT = ("name", "retrieve_stage", "top_k", "similarity_threshold", "read", "write")
 GENERATION, REFLECTION = "gen", "post_gen_thinking"
-BLACKBOARD = "blackboard"
+BLACKBOARD, SIMPLE, FILE = "blackboard", "simple", "file"
+EMBEDDING = ("provider", "model", "api_key", "base_url")
 MAX_ITEMS = 1000
 TOP_K = 3
 FOR_EVER = "87600h"
@@ -20,32 +22,55 @@ FOR_EVER = "87600h"
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """What an agent does with the blackboard."""
+    """What an agent does with its memories."""
 
-    limit: int = TOP_K
+    limit: int = 0
     before: bool = False
-    """Whether it reads it before it answers."""
+    """Whether it reads them before it answers."""
     after: bool = False
-    """Whether it reads it before it reflects on its answer."""
+    """Whether it reads them before it reflects on its answer."""
     writes: bool = False
+    embedding: dict[str, Any] | None = None
+    least: float | None = None
+    """How near something has to be to be read."""
+    documents: list[dict[str, str]] = field(default_factory=list)
+    session: bool = False
+    """Whether it reads what agents wrote."""
 
     @property
     def reads(self) -> bool:
-        """Whether it reads it at all."""
+        """Whether it reads them at all."""
         return self.before or self.after
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The node that reads for it."""
+        made: dict[str, Any] = {"limit": self.limit or TOP_K}
+        if self.embedding is not None:
+            made["embedding"] = self.embedding
+            if self.least is not None:
+                made["min_similarity"] = self.least
+        if self.documents:
+            made["documents"] = self.documents
+            if self.session:
+                made["also_session"] = True
+        return made
 
 
 class Memories:
     """The stores of one graph, and which of them its agents use."""
 
-    def __init__(self, draft: Draft, given: Any, path: Path, *, outermost: bool) -> None:
+    def __init__(self, draft: Draft, given: Any, path: Path, file: str, *, outermost: bool) -> None:
         self._draft = draft
         self._path = path
+        self._file = file
         self._outermost = outermost
         self._stores: dict[str, tuple[dict[str, Any], Path]] = {}
-        self._used: str | None = None
+        self._used: list[str] = []
+        self._boards: list[str] = []
+        """Those of them that are written to."""
         self.promoted: list[str] = []
-        """Agents of the graph whose answers go to the blackboard."""
+        """Agents of the graph whose answers are remembered."""
         for number, store in enumerate(_listed(given)):
             if isinstance(store, dict) and isinstance(store.get("name"), str):
                 self._stores[store["name"]] = (store, (*path, number))
@@ -55,72 +80,122 @@ class Memories:
         found = Use()
         for number, attachment in enumerate(_listed(given)):
             place = (*path, number) if isinstance(given, list) else path
-            if number and found != Use():
-                hint = "keep one of them"
-                self._draft.refuse(place, "an agent has one memory here at most", hint)
-            elif self._is_board(attachment, place):
-                found = self._use(attachment, place)
+            kept = attachment if isinstance(attachment, dict) else {"name": attachment}
+            store = self._store(kept.get("name"), place)
+            if store is not None:
+                found = self._with(found, kept, place, *store)
         return found
 
     def finish(self) -> dict[str, Any]:
-        """The graph's `memory` section; nothing if no agent uses a store."""
+        """The graph's `memory` section; nothing if no agent uses a store that is written to."""
         for name, (_, place) in self._stores.items():
-            if name != self._used:
+            if name not in self._used:
                 self._draft.leave_out(place, f"no agent uses the memory {name!r}")
-        if self._used is None:
-            return {}
-        store, place = self._stores[self._used]
-        self._draft.change(place, f"the memory {self._used!r} is the session's working memory")
+        promoted = {"promote": self.promoted} if self.promoted else {}
+        if not self._boards or not self._outermost:
+            return promoted
+        sizes = [self._size(name) for name in self._boards]
+        section = {"size": max(sizes, key=_as_number), "max_age": FOR_EVER, "min_confidence": 0}
+        return {**section, **promoted}
+
+    def _size(self, name: str) -> Any:
+        store, place = self._stores[name]
         self._draft.moved((*self._path, "size"), (*place, "config", "max_items"))
         settings = store.get("config")
-        size = settings.get("max_items", MAX_ITEMS) if isinstance(settings, dict) else MAX_ITEMS
-        section = {"size": size, "max_age": FOR_EVER, "min_confidence": 0}
-        return {**section, "promote": self.promoted} if self.promoted else section
+        return settings.get("max_items", MAX_ITEMS) if isinstance(settings, dict) else MAX_ITEMS
 
-    def _is_board(self, attachment: Any, place: Path) -> bool:
-        name = attachment.get("name") if isinstance(attachment, dict) else attachment
+    def _store(self, name: Any, place: Path) -> tuple[dict[str, Any], Path] | None:
+        """The store of that name, if it is of a kind that there is."""
         if not isinstance(name, str) or name not in self._stores:
             hint = Names(self._stores, what="there are").hint(str(name))
-            self._refuse(place, f"there is no memory {name!r} in graph.memory", hint)
-            return False
-        store, _ = self._stores[name]
-        config = store.get("config")
-        kind, settings = store.get("type"), config if isinstance(config, dict) else {}
-        if kind != BLACKBOARD:
-            hint = "lead a memory node to the agent, and name the agent in graph.memory.promote"
-            message = f"the memory {name!r} of type {kind!r} has no counterpart"
-            self._refuse(place, message, hint)
-        elif settings.get("memory_path") not in (None, "", "auto"):
-            message = f"the memory {name!r} in a file of its own has no counterpart"
-            self._refuse(place, message, "set memory_path: auto, and give sessions one group_id")
-        elif not self._outermost:
-            hint = "use it in the outermost graph"
-            self._refuse(place, f"the memory {name!r} of an inner graph has no counterpart", hint)
-        elif self._used not in (None, name):
-            message = f"the memory {name!r} besides {self._used!r} has no counterpart"
-            self._refuse(place, message, "a session has one working memory; keep one")
-        else:
-            self._used = name
-            return True
-        return False
+            self._draft.refuse(place, f"there is no memory {name!r} in graph.memory", hint)
+            return None
+        store, where = self._stores[name]
+        if store.get("type") not in (BLACKBOARD, SIMPLE, FILE):
+            hint = "use one of the types blackboard, simple and file"
+            message = f"the memory {name!r} of type {store.get('type')!r} has no counterpart"
+            self._draft.refuse(place, message, hint)
+            return None
+        return store, where
 
-    def _use(self, attachment: dict[str, Any], place: Path) -> Use:
+    def _with(
+        self, use: Use, attachment: dict[str, Any], place: Path, store: dict[str, Any], where: Path
+    ) -> Use:
+        """What the agent does with one memory more."""
         kept = self._draft.kept(attachment, place, ATTACHMENT)
+        given = store.get("config")
+        config: dict[str, Any] = given if isinstance(given, dict) else {}
+        embedding = self._embedding(config.get("embedding"), (*where, "config", "embedding"))
+        name, kind = store["name"], store["type"]
+        if name not in self._used:
+            self._used.append(name)
+            self._tell(name, kind, config, where)
+        if kind == SIMPLE and embedding is None:
+            message = f"the memory {name!r} has no embedding: nothing is kept in it, as there"
+            self._draft.leave_out(where, message)
+            return use
+        if kind != FILE and name not in self._boards:
+            self._boards.append(name)
         stages = _listed(kept.get("retrieve_stage")) or [GENERATION, REFLECTION]
         reads = kept.get("read", True) is not False
-        limit = kept.get("top_k", TOP_K)
-        if type(limit) is not int or limit < 1:
-            self._refuse((*place, "top_k"), "top_k is not a whole number from 1 on", "")
-            limit = TOP_K
-        return Use(
-            limit,
-            before=reads and GENERATION in stages,
-            after=reads and REFLECTION in stages,
-            writes=kept.get("write", True) is not False,
+        found = replace(
+            use,
+            limit=use.limit + self._limit(kept, place),
+            before=use.before or (reads and GENERATION in stages),
+            after=use.after or (reads and REFLECTION in stages),
+            writes=use.writes or (kind != FILE and kept.get("write", True) is not False),
+            embedding=use.embedding or embedding,
+            session=use.session or (kind != FILE and reads),
         )
+        least = kept.get("similarity_threshold")
+        if isinstance(least, int | float) and not isinstance(least, bool) and -1 < least <= 1:
+            found = replace(found, least=min(x for x in (use.least, least) if x is not None))
+        if kind == FILE and reads:
+            found = replace(found, documents=[*use.documents, *self._documents(config, where)])
+        return found
 
-    def _refuse(self, place: Path, message: str, hint: str) -> None:
-        self._draft.refuse(place, message, hint)
+    def _limit(self, attachment: dict[str, Any], place: Path) -> int:
+        limit = attachment.get("top_k", TOP_K)
+        if type(limit) is int and limit > 0:
+            return limit
+        self._draft.refuse((*place, "top_k"), "top_k is not a whole number from 1 on", "")
+        return TOP_K
+
+    def _tell(self, name: str, kind: str, config: dict[str, Any], where: Path) -> None:
+        if kind == FILE:
+            self._draft.change(where, f"the documents of the memory {name!r} are part of the graph")
+            return
+        told = f"the memory {name!r} is the session's working memory"
+        if config.get("memory_path") not in (None, "", "auto"):
+            told += "; sessions that are to share it need the same input group_id"
+        self._draft.change(where, told)
+
+    def _embedding(self, given: Any, path: Path) -> dict[str, Any] | None:
+        if not isinstance(given, dict):
+            return None
+        kept = self._draft.kept(given, path, EMBEDDING, {"params": "texts are embedded as a whole"})
+        made = {key: kept[key] for key in EMBEDDING if kept.get(key) and key != "model"}
+        return {**made, "name": kept["model"]} if kept.get("model") else made
+
+    def _documents(self, config: dict[str, Any], where: Path) -> list[dict[str, str]]:
+        found: list[dict[str, str]] = []
+        sources = config.get("file_sources")
+        if not isinstance(sources, list) or not sources:
+            self._draft.refuse(
+                where, "the memory names no file_sources", "add: file_sources: [...]"
+            )
+            return found
+        for number, source in enumerate(sources):
+            try:
+                found += documents(self._file, source if isinstance(source, dict) else {})
+            except Unreadable as error:
+                place = (*where, "config", "file_sources", number)
+                self._draft.leave_out(place, f"nothing is read: {error}")
+        return found
+
+
+def _as_number(size: Any) -> float:
+    return size if isinstance(size, int | float) else 0
 
 
 def _listed(given: Any) -> list[Any]:

@@ -14,6 +14,9 @@ from rondel.graph.paths import Path
 
 HEARD, RECALL, ANSWER, REFLECTION = "heard", "recall", "answer", "reflection"
 REFLECTS = "reflection"
+WITHOUT_TEXT = {"type": "regex_extract", "config": {"pattern": r"\A"}}
+"""Lets only the data of a message pass: the question that a memory was asked is heard already."""
+
 MODEL = ("provider", "name", "base_url", "api_key", "params")
 INSIDE: Path = ("config", "graph", "nodes", 0)
 """Where the agent is in the node that it became."""
@@ -40,7 +43,7 @@ def reflection_prompt(draft: Draft, thinking: Any, path: Path) -> str | None:
 def with_mind(
     draft: Draft, agent: dict[str, Any], path: Path, use: Use, prompt: str | None
 ) -> dict[str, Any]:
-    """The node of an agent that reads the blackboard or reflects."""
+    """The node of an agent that reads memories or reflects."""
     answer: dict[str, Any] = {
         key: agent[key] for key in ("type", "retry", "config") if key in agent
     }
@@ -49,8 +52,8 @@ def with_mind(
         {"id": HEARD, "type": "passthrough", "config": {"only_last_message": False}},
     ]
     if use.reads:
-        nodes.append({"id": RECALL, "type": "memory", "config": {"limit": use.limit}})
-        draft.change(path, "a memory node reads the blackboard for the agent")
+        nodes.append({"id": RECALL, "type": "memory", "config": use.config})
+        draft.change(path, "a memory node reads for the agent")
     if prompt is not None:
         draft.moved((*path, *INSIDE[:-1], len(nodes)), path)
         nodes.append({"id": REFLECTION, **answer, "config": _reflecting(agent["config"], prompt)})
@@ -79,9 +82,9 @@ def _reflecting(config: dict[str, Any], prompt: str) -> dict[str, Any]:
 def _edges(use: Use, *, reflects: bool) -> list[dict[str, Any]]:
     edges: list[dict[str, Any]] = []
     if use.reads:
-        edges.append({"from": HEARD, "to": RECALL, "carry_data": False})
+        edges.append({"from": HEARD, "to": RECALL})
     if use.before:
-        edges.append({"from": RECALL, "to": ANSWER})
+        edges.append({"from": RECALL, "to": ANSWER, "process": WITHOUT_TEXT})
         edges.append({"from": HEARD, "to": ANSWER, "trigger": False})
     else:
         edges.append({"from": HEARD, "to": ANSWER})
@@ -89,5 +92,5 @@ def _edges(use: Use, *, reflects: bool) -> list[dict[str, Any]]:
         edges.append({"from": HEARD, "to": REFLECTION, "trigger": False})
         edges.append({"from": ANSWER, "to": REFLECTION})
     if reflects and use.after:
-        edges.append({"from": RECALL, "to": REFLECTION, "trigger": False})
+        edges.append({"from": RECALL, "to": REFLECTION, "trigger": False, "process": WITHOUT_TEXT})
     return edges

@@ -182,7 +182,7 @@ class Body:
         valid, complaints = validate(model, config, shown, context)
         if complaints:
             self.report.complain(self.source, (*self.path, *path, "config"), complaints)
-        if name == FUNCTION and kind != "node":
+        if name == FUNCTION and kind != "node" and not complaints:
             self._check_function(path, config.get("name"))
         return None if valid is None else Call(name, valid)
 
@@ -278,7 +278,9 @@ class Body:
             found, why = components.entrances(list(self.ids), edges), "an edge enters every node"
         else:
             found, why = components.sinks(list(self.ids), edges), "an edge leaves every node"
-        if not found and self.ids and len(self.ids) == len(self.data["nodes"]):
+        # There `end: []` asks for no output, which is an empty text then.
+        yields = self.data.get(key) == [] and key == "end" and self.data.get("dialect") == "chatdev"
+        if not (found or yields) and self.ids and len(self.ids) == len(self.data["nodes"]):
             hint = f"name its {key} node, as in: {key}: [{next(iter(self.ids))}]"
             self._problem((), f"the graph has no {key}: {why}", hint)
         return found

@@ -135,6 +135,8 @@ class _Loader:
         self.environment: dict[str, str] = {}
         self.includes: dict[str, Any] = {}
         self.done: dict[str, GraphSpec | None] = {}
+        self.vars: dict[str, Any] = {}
+        """The variables of the documents around the one that is read, where they count in it."""
         self.chain: list[str] = []
         self.nesting = 0
 
@@ -164,7 +166,10 @@ class _Loader:
 
     def _source(self, raw: Any, positions: Positions | None, file: str, key: str) -> Source:
         """The document with its variables replaced."""
-        filled = fill(raw, self.base / posixpath.dirname(key), self.environ, self.spared)
+        around = self.vars if _shares_variables(raw) else None
+        filled = fill(raw, self.base / posixpath.dirname(key), self.environ, self.spared, around)
+        if isinstance(filled.data, dict) and isinstance(filled.data.get("vars"), dict):
+            self.vars = {**(around or {}), **filled.data["vars"]}
         source = Source(raw, filled.data, file, key, positions)
         for spared in filled.spared:
             warning = source.problem(spared.path, spared.message, spared.hint)
@@ -264,12 +269,14 @@ class _Loader:
             self.report.add(source.problem(place, message, hint))
             return None
         if identity not in self.done:
+            around = self.vars
             included = self._included(source, place, key)
             if included is None:
                 return None
             self.chain.append(identity)
             self.done[identity] = self._graph(included)
             self.chain.pop()
+            self.vars = around
         return self.done[identity]
 
     def _included(self, source: Source, place: Path, key: str) -> Source | None:
@@ -298,6 +305,12 @@ class _Loader:
 
     def _identity(self, key: str) -> str:
         return os.path.realpath(self.base / key)
+
+
+def _shares_variables(raw: Any) -> bool:
+    """Whether the variables of the document around one count in it, as they do in ChatDev."""
+    graph = raw.get("graph") if isinstance(raw, dict) else None
+    return isinstance(graph, dict) and graph.get("dialect") == "chatdev"
 
 
 def _no_document(source: Source) -> Problem:

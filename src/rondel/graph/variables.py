@@ -63,14 +63,16 @@ def fill(
     directory: FilePath,
     environ: Mapping[str, str] | None = None,
     spared: Spared | None = None,
+    around: Mapping[str, Any] | None = None,
 ) -> Filled:
     """The document with every `${NAME}` replaced; shares what has none with the original.
 
+    `around` are the variables of the document that this one is part of, where they count here too.
     Without `environ`, the process's environment counts and then `.env` in the directory. What is
     not set and is `spared` stays as it is written.
     """
     declared = document.get("vars") if isinstance(document, dict) else None
-    values = declared if isinstance(declared, dict) else {}
+    values = {**(around or {}), **(declared if isinstance(declared, dict) else {})}
     return _Filler(values, directory, environ, spared).run(document)
 
 

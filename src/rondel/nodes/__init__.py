@@ -18,6 +18,7 @@ TYPES = (
     "passthrough",
     "python",
     "subgraph",
+    "template",
     "vote",
 )
 """Each is in the file of its name, which is imported when a graph first uses it."""

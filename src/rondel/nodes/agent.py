@@ -62,6 +62,11 @@ class AgentConfig(ModelConfig):
         [], description="What the model may call: names of Python functions, MCP servers."
     )
     max_tool_calls: Annotated[int, Field(strict=True, ge=1)] = MAX_TOOL_CALLS
+    max_tool_rounds: Annotated[int, Field(strict=True, ge=1)] | None = Field(
+        None,
+        description="So many answers may call tools, then the last one counts as it is; "
+        "max_tool_calls does not apply.",
+    )
     accept_incomplete: bool = Field(
         False, description="Whether an answer that was cut off is handed on; if not, it fails."
     )
@@ -88,7 +93,7 @@ class AgentConfig(ModelConfig):
 
     def guarantee(self) -> Guarantee:
         """One answer, in so many calls at most."""
-        tool_calls = self.max_tool_calls if self.tools else 0
+        tool_calls = (self.max_tool_rounds or self.max_tool_calls) if self.tools else 0
         models = (self.options, *(each.options for each in self.fallback))
         answer = any_of(
             [guarantee_of_agent(each, self.output_schema, tool_calls) for each in models]
@@ -212,6 +217,7 @@ def asker_of(config: AgentConfig, registry: Registry) -> Asker:
         schema=None if config.output_schema is None else AnswerSchema(config.output_schema),
         toolbox=Toolbox(config.tools, registry) if uses_tools else None,
         max_tool_calls=config.max_tool_calls,
+        max_tool_rounds=config.max_tool_rounds,
         accept_incomplete=config.accept_incomplete,
         name=config.name,
         fallback=tuple((each.name, each.built(registry)) for each in config.fallback),

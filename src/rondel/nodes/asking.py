@@ -44,6 +44,7 @@ class Asker:
     schema: AnswerSchema | None = None
     toolbox: Toolbox | None = None
     max_tool_calls: int = MAX_TOOL_CALLS
+    max_tool_rounds: int | None = None
     accept_incomplete: bool = False
     name: str = ""
     fallback: tuple[tuple[str, Model], ...] = ()
@@ -74,7 +75,8 @@ class Asker:
             return heard.answer
 
         schema = self.schema if request.schema is None else None
-        talk = Conversation(ctx, request, agent, ask, self.toolbox, schema, self.max_tool_calls)
+        limits = self.max_tool_calls, self.max_tool_rounds
+        talk = Conversation(ctx, request, agent, ask, self.toolbox, schema, *limits)
         return talk
 
     async def _answer(self, ctx: Context, request: Request, stream: Stream) -> Heard:

@@ -45,6 +45,8 @@ class Conversation:
     toolbox: Toolbox | None = None
     schema: AnswerSchema | None = None
     max_tool_calls: int = 10
+    max_tool_rounds: int | None = None
+    """How many answers may call tools; the next one counts, whatever it calls."""
     silences: int = 0
     """How many answers said nothing and were asked for again."""
     _turns: list[Turn] = field(default_factory=list)
@@ -55,9 +57,9 @@ class Conversation:
         called, repaired = 0, False
         while True:
             answer = await self._turn()
-            if self.toolbox is not None and answer.calls:
+            if self.toolbox is not None and answer.calls and not self._is_last():
                 called += len(answer.calls)
-                if called > self.max_tool_calls:
+                if called > self.max_tool_calls and self.max_tool_rounds is None:
                     raise self._too_many()
                 self._turns.append(await self._with_results(answer, self.toolbox))
                 continue
@@ -71,6 +73,9 @@ class Conversation:
             self._turns.append(answer.turn(reply=read.correction))
 
     # Turns
+
+    def _is_last(self) -> bool:
+        return self.max_tool_rounds is not None and len(self._turns) >= self.max_tool_rounds
 
     @property
     def calls(self) -> int:

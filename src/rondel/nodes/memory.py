@@ -16,7 +16,7 @@ from rondel.errors import ModelError
 from rondel.graph.guarantees import Calls, Guarantee
 from rondel.graph.moments import to_millisecond
 from rondel.guards.memory import MEMORY_ERROR, attempt, failure_face
-from rondel.journal.store import MemoryEntry
+from rondel.journal.store import Group, MemoryEntry
 from rondel.journal.working_memory import WorkingMemory
 from rondel.models.embedder import (
     Embedded,
@@ -30,6 +30,20 @@ from rondel.nodes.recollection import HISTORY, text_of
 from rondel.nodes.relevance import best, by_words, merged
 
 MEMORY = "memory"
+NOBODY = Group("", own=True)
+PIECE, OVERLAP = 500, 50
+"""Characters of a piece of a document, and how many of them the next piece has too."""
+
+SENTENCE_ENDS = "。！？.!?\n"
+
+
+class Document(BaseModel):
+    """A text that can be found; one that is long is several."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    text: str
 
 
 class MemoryConfig(BaseModel):
@@ -47,6 +61,16 @@ class MemoryConfig(BaseModel):
         None,
         description="The model by which entries of like meaning are found; without it they are "
         "found by recency and words.",
+    )
+
+    min_similarity: float | None = Field(
+        None, ge=-1, le=1, description="With `embedding`: what is further away is left out."
+    )
+    documents: list[Document] = Field(
+        [], description="Texts that are searched in place of what the session's group remembers."
+    )
+    also_session: bool = Field(
+        False, strict=True, description="With `documents`: both are searched."
     )
 
     def guarantee(self) -> Guarantee:
@@ -67,21 +91,31 @@ class MemoryConfig(BaseModel):
 class MemoryProcessor:
     """Passes its last message on, with the group's working memory in its data."""
 
-    __slots__ = ("_embedder", "_limit", "_registry")
+    __slots__ = ("_documents", "_embedder", "_least", "_limit", "_registry", "_session")
 
     def __init__(self, config: MemoryConfig, registry: Registry) -> None:
         self._limit = config.limit
+        self._least = config.min_similarity
+        found = [(each.name, text) for each in config.documents for text in pieces(each.text)]
+        self._documents = [
+            MemoryEntry(NOBODY, "", f"{name}#{number}", number, name, text, {})
+            for number, (name, text) in reversed([*enumerate(found)])
+        ]
+        self._session = config.also_session or not found
         self._registry = registry
         self._embedder = None if config.embedding is None else config.embedding.built(registry)
 
     async def process(self, ctx: Context) -> Emit:
-        memory: WorkingMemory = self._registry.service(MEMORY)
-        recall = partial(memory.recall, ctx.session_id, ctx.inputs, ctx.now)
-        entries = await attempt(ctx, "retrieval", recall) or []
+        entries = [*(await self._remembered(ctx) if self._session else ()), *self._documents]
         found = await self._found(ctx, entries)
         last = ctx.messages[-1] if ctx.messages else Message()
         data = {**last.data, HISTORY: [_face(*each) for each in reversed(found)]}
         return Emit((Message(last.content, data, last.role, kept=last.kept),))
+
+    async def _remembered(self, ctx: Context) -> Sequence[MemoryEntry]:
+        memory: WorkingMemory = self._registry.service(MEMORY)
+        recall = partial(memory.recall, ctx.session_id, ctx.inputs, ctx.now)
+        return await attempt(ctx, "retrieval", recall) or []
 
     async def _found(
         self, ctx: Context, entries: Sequence[MemoryEntry]
@@ -92,7 +126,9 @@ class MemoryProcessor:
         texts = [text_of(msgspec.to_builtins(entry.content)) for entry in entries]
         near = None if self._embedder is None else await _nearness(ctx, self._embedder, texts)
         if near is not None:
-            return [(entries[place], near[place]) for place in best(near, self._limit)]
+            least = -1.0 if self._least is None else self._least
+            places = [place for place in best(near, self._limit) if near[place] >= least]
+            return [(entries[place], near[place]) for place in places]
         figures = merged(by_words(ctx.text, texts))
         return [(entries[place], None) for place in best(figures, self._limit)]
 
@@ -115,6 +151,20 @@ async def _paid(ctx: Context, embedding: Awaitable[Embedded]) -> Embedded:
     for usage in embedded.usages:
         ctx.charge(usage)
     return embedded
+
+
+def pieces(text: str) -> list[str]:
+    """A text in pieces of a length that can be compared, cut where a sentence ends if one does."""
+    found: list[str] = []
+    start = 0
+    while start < len(text):
+        piece = text[start : start + PIECE]
+        if start + PIECE < len(text):
+            end = max(piece.rfind(mark) for mark in SENTENCE_ENDS)
+            piece = piece[: end + 1] if end > PIECE // 2 else piece
+        found.append(piece.strip())
+        start += len(piece) - (OVERLAP if start + len(piece) < len(text) else 0)
+    return [piece for piece in found if piece]
 
 
 def _face(entry: MemoryEntry, near: float | None) -> dict[str, Any]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+
 from pydantic import BaseModel, ConfigDict, Field
 
 from rondel.engine.message import Message
@@ -11,11 +14,16 @@ from rondel.graph.guarantees import QUIET, Guarantee
 
 
 class PassthroughConfig(BaseModel):
-    """Whether only the last message goes on, or all of them."""
+    """Whether only the last message goes on, or all of them, or what most of them say."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     only_last_message: bool = Field(default=True, strict=True)
+    majority: bool = Field(
+        default=False,
+        strict=True,
+        description="One message goes on: the text that most of them have, else the first's.",
+    )
 
     def guarantee(self) -> Guarantee:
         """It hands on what it gets."""
@@ -27,13 +35,22 @@ def passed_on(message: Message) -> Message:
     return Message(message.content, message.data, message.role, "", message.kept)
 
 
+def most_said(messages: Sequence[Message]) -> Message:
+    """The first message whose text most sources end with; empty texts count if all are."""
+    last = {message.source: message for message in messages}
+    said = [message for message in last.values() if message.text.strip()] or list(last.values())
+    times = Counter(message.text for message in said)
+    return max(said, key=lambda message: times[message.text])
+
+
 class PassthroughProcessor:
     """Emits its messages again; an empty one if it has none."""
 
-    __slots__ = ("_only_last",)
+    __slots__ = ("_majority", "_only_last")
 
     def __init__(self, config: PassthroughConfig) -> None:
         self._only_last = config.only_last_message
+        self._majority = config.majority
 
     async def process(self, ctx: Context) -> Emit:
         return self.process_now(ctx)
@@ -43,6 +60,8 @@ class PassthroughProcessor:
         messages = ctx.messages
         if not messages:
             return Emit((Message(),))
+        if self._majority:
+            return Emit((passed_on(most_said(messages)),))
         if self._only_last:
             return Emit((passed_on(messages[-1]),))
         return Emit(tuple(passed_on(message) for message in messages))

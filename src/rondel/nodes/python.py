@@ -9,19 +9,27 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import shutil
 import signal
 import sys
 import tempfile
+import textwrap
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Protocol
+from typing import Annotated, Any, ClassVar, Literal, Protocol
 
 import msgspec
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+)
 
 from rondel.engine.message import Message, Part
 from rondel.engine.protocols import Context, Emit
@@ -42,6 +50,12 @@ GRACE = 5.0
 
 LONGEST_LINE = 300
 
+FAILED = "==CODE EXECUTION FAILED=="
+"""With this begins what is said of a script that failed: graphs of ChatDev look for it."""
+
+CODE_BLOCK = re.compile(r"```[a-zA-Z0-9_+-]*\s*\n(.*?)```", re.DOTALL)
+UNSAFE = re.compile(r"[^0-9A-Za-z_-]")
+
 
 class PythonConfig(BaseModel):
     """The code, and what one run of it may take."""
@@ -50,7 +64,18 @@ class PythonConfig(BaseModel):
     runs_python: ClassVar[bool] = True
     """A run needs leave for it."""
 
-    code: str = Field(min_length=1)
+    runs: Literal["code", "message"] = Field(
+        "code",
+        description="message: the code in the newest message runs as a script of its own, and "
+        "what goes wrong with it is what the node says.",
+    )
+    code: str = Field(
+        default="",
+        validate_default=True,
+        description="The code; needed unless `runs` is message.",
+    )
+    args: list[str] = Field([], description="Words between the interpreter and the script.")
+    env: dict[str, str] = Field({}, description="More of an environment for the script.")
     timeout: Duration = 30.0
     memory: Annotated[Size, Field(ge=32_000_000)] = 256_000_000
     max_output: Size = 100_000
@@ -60,7 +85,12 @@ class PythonConfig(BaseModel):
 
     @field_validator("code")
     @classmethod
-    def _is_python(cls, code: str) -> str:
+    def _is_python(cls, code: str, info: ValidationInfo) -> str:
+        runs = info.data.get("runs")
+        if runs == "code" and not code:
+            raise ValueError("is needed: the code to run, or else set runs: message")
+        if runs == "message" and code:
+            raise ValueError("is not run where `runs` is message; drop one of the two")
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -104,6 +134,44 @@ class _Stream:
         return self.content.decode("utf-8", "replace")
 
 
+@dataclass(frozen=True, slots=True)
+class Script:
+    """The code in a message, as a file that is run."""
+
+    node: str
+    source: str
+
+    @classmethod
+    def of(cls, ctx: Context) -> Script:
+        """The code of the newest message: its first block of code, else all of it."""
+        text = ctx.messages[-1].text if ctx.messages else ""
+        block = CODE_BLOCK.search(text)
+        return cls(ctx.node_id, textwrap.dedent(block[1] if block else text).strip())
+
+    @property
+    def name(self) -> str:
+        """How the file is called."""
+        return f"{UNSAFE.sub('_', self.node) or 'script'}.py"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What tells the script about itself."""
+        return {"MAC_CODE_WORKSPACE": ".", "MAC_CODE_SCRIPT": self.name, "MAC_NODE_ID": self.node}
+
+    def write(self, folder: Path) -> None:
+        """Put the file there."""
+        (folder / self.name).write_text(f"{self.source}\n", "utf-8", "replace")
+
+    def failed(self, error: str, code: int | None = None, stderr: str = "") -> Message:
+        """What the node says when it cannot run, or fails."""
+        lines = [FAILED, error]
+        if code is not None:
+            lines.append(f"exit_code={code}")
+        if stderr:
+            lines.append(f"stderr:\n{stderr}")
+        return Message("\n".join(lines))
+
+
 class PythonProcessor:
     """Runs its code once a step: what it prints is the content, its `result` the data."""
 
@@ -113,10 +181,18 @@ class PythonProcessor:
 
     async def process(self, ctx: Context) -> Emit:
         folder = Path(tempfile.mkdtemp(prefix="rondel-python-"))
+        script: Script | None = None
         try:
             names, size = await self._lay_out(ctx.messages, folder)
-            order = self._order(ctx, folder, names, size)
+            if self._config.runs == "message":
+                script = Script.of(ctx)
+                if not script.source:
+                    return Emit((script.failed("No executable code segment found"),))
+                await asyncio.to_thread(script.write, folder / "work")
+            order = self._order(ctx, folder, names, size, script)
             out, err = await self._run(order, folder)
+            if script is not None:
+                return Emit((self._said(script, folder, out, err),))
             return Emit((self._message(folder, out, err),))
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -145,7 +221,9 @@ class PythonProcessor:
             await asyncio.to_thread((work / name).write_bytes, content)
         return list(names.values()), size
 
-    def _order(self, ctx: Context, folder: Path, names: list[str], size: int) -> bytes:
+    def _order(
+        self, ctx: Context, folder: Path, names: list[str], size: int, script: Script | None
+    ) -> bytes:
         config = self._config
         messages = [
             {"source": m.source, "role": m.role, "content": m.content, "data": m.data}
@@ -162,6 +240,9 @@ class PythonProcessor:
             "files": config.files + size,
             "processes": config.processes,
         }
+        if script is not None:
+            order["script"] = [*config.args, script.name]
+            order["environment"] = {**config.env, **script.environment}
         return msgspec.json.encode(order) + b"\n"
 
     # The process
@@ -203,6 +284,22 @@ class PythonProcessor:
             data = result if isinstance(result, dict) else {}
             return Message(out.text.removesuffix("\n"), data)
         raise self._failure(outcome, report, err)
+
+    def _said(self, script: Script, folder: Path, out: _Stream, err: _Stream) -> Message:
+        """What a script printed, or what went wrong with it."""
+        config, outcome = self._config, _read(folder / "outcome.json")
+        limit, code = outcome.get("limit"), outcome.get("exit")
+        if out.over or err.over:
+            return script.failed(f"Script printed more than {size_text(config.max_output)}")
+        if limit == "timeout" or code == -signal.SIGXCPU:
+            error = f"Script did not finish within {config.timeout:g}s"
+            return script.failed(error, stderr=out.text)
+        if limit is not None or code is None:
+            why = f"is over its limit of {limit}" if limit else "was killed from outside"
+            return script.failed(f"Script {why}", stderr=err.text)
+        if code == 0:
+            return Message(out.text)
+        return script.failed("Script execution failed", code, err.text)
 
     def _failure(self, outcome: dict[str, Any], report: dict[str, Any], err: _Stream) -> StepFailed:
         config = self._config

@@ -80,6 +80,8 @@ def _work(order: dict[str, Any], folder: Path) -> int:
     os.chdir(folder / "work")
     os.environ.update(HOME=os.getcwd(), TMPDIR=os.getcwd())
     _limit(order)
+    if "script" in order:
+        return _become_script(order)
     module = ModuleType("__main__")
     vars(module)["inputs"] = order["inputs"]
     sys.modules["__main__"] = module
@@ -87,6 +89,18 @@ def _work(order: dict[str, Any], folder: Path) -> int:
     code, report = _executed(order["code"], vars(module), order["max_output"])
     (folder / "report.json").write_text(json.dumps(report))
     return code
+
+
+def _become_script(order: dict[str, Any]) -> int:
+    """Give this process to the interpreter and the script; what it prints goes where it went."""
+    *words, name = order["script"]
+    arguments = [sys.executable, "-X", "utf8", "-B", *words, os.path.join(os.getcwd(), name)]
+    environment = {**os.environ, **order["environment"]}
+    try:
+        os.execve(sys.executable, arguments, environment)  # noqa: S606
+    except OSError as error:
+        print(f"the interpreter does not start: {error}", file=sys.stderr)
+        return 1
 
 
 def _executed(code: str, names: dict[str, Any], largest: int) -> tuple[int, dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Annotated, Any
@@ -30,6 +30,7 @@ from rondel.graph.quantities import Duration
 from rondel.graph.surrogates import whole
 from rondel.models.model import ToolCall, ToolResult, ToolSpec
 from rondel.tools.function import FunctionTool
+from rondel.tools.functions_folder import ALL, FolderFunction, FunctionGroup
 from rondel.tools.server import ServerConfig
 from rondel.tools.servers import connection_to
 from rondel.tools.tool import COMMANDS, Tool, ToolFailed
@@ -50,12 +51,19 @@ Execution = dict[str, Any]
 """A call as it is journalled and told: tool, input, output; `failed` if it did."""
 
 
+Prefix = Annotated[
+    str,
+    Field(pattern=r"^[A-Za-z0-9_-]{0,32}$", description="Before the name of each of its tools."),
+]
+
+
 class FunctionEntry(BaseModel):
-    """A registered Python function."""
+    """A registered Python function, or all of a file of them: `FILE:All`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     function: str
+    prefix: Prefix = ""
     timeout: Duration = TIMEOUT
 
 
@@ -65,6 +73,7 @@ class ServerEntry(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     mcp: ServerConfig
+    prefix: Prefix = ""
     allow: Annotated[list[str], Field(min_length=1)] | None = None
     timeout: Duration = TIMEOUT
 
@@ -97,7 +106,7 @@ def _kind(value: Any) -> str:
 
 
 def _callable_by_models(name: str) -> str:
-    if not NAME.fullmatch(name):
+    if not (NAME.fullmatch(name) or name.endswith(ALL)):
         raise ValueError(
             f"models cannot call a tool {name!r}; register it under a name of letters, digits, "
             "- and _"
@@ -176,9 +185,10 @@ class Toolbox:
 
     def __init__(self, entries: Sequence[ToolEntry], registry: Registry) -> None:
         self._functions = [
-            (FunctionTool(each.function, registry.function_named(each.function)), each.timeout)
+            (tool, each.timeout)
             for each in entries
             if isinstance(each, FunctionEntry)
+            for tool in _tools_of(each, registry)
         ]
         self._servers = [each for each in entries if isinstance(each, ServerEntry)]
         self._registry = registry
@@ -190,6 +200,7 @@ class Toolbox:
         for entry in self._servers:
             specs = await self._specs(entry)
             names = sayable([spec.name for spec in specs])
+            names = {name: _prefixed(entry.prefix, said) for name, said in names.items()}
             allowed = {*names} if entry.allow is None else {*entry.allow}
             found += [
                 (ServerTool(entry.mcp, spec.name, _renamed(spec, names)), entry.timeout)
@@ -221,6 +232,20 @@ class Toolbox:
                 f"the MCP server {entry.mcp.title!r} has no tool {missing!r}; {names.hint(missing)}"
             )
         return specs
+
+
+def _tools_of(entry: FunctionEntry, registry: Registry) -> Iterator[FunctionTool]:
+    """The tools of an entry, under the names that models call them by."""
+    found = registry.function_named(entry.function)
+    members = found.members if isinstance(found, FunctionGroup) else [found]
+    for each in members:
+        name = each.name if isinstance(each, FolderFunction) else entry.function
+        function = each.described() if isinstance(each, FolderFunction) else each
+        yield FunctionTool(_prefixed(entry.prefix, name), function)
+
+
+def _prefixed(prefix: str, name: str) -> str:
+    return f"{prefix}_{name}"[:LONGEST_NAME] if prefix else name
 
 
 def sayable(names: Sequence[str]) -> dict[str, str]:

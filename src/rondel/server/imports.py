@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from rondel.formats import translate_file
+from rondel.formats.beside import nothing_beside
 from rondel.formats.recognition import TITLES, recognised
 from rondel.server.access import Viewer
 from rondel.server.docs import errors
@@ -64,7 +65,8 @@ def _translated(text: str, name: str) -> dict[str, Any]:
             raise Refusal(
                 422, "not_foreign", f"{name} is no graph file of {known}; open it as it is"
             )
-        translation = translate_file(str(file), source)
+        with nothing_beside():
+            translation = translate_file(str(file), source)
     data = translation.data
     return {
         "source": source,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import sys
 from collections.abc import AsyncIterator, Awaitable
@@ -25,9 +26,6 @@ from rondel.tools.server import ServerConfig
 from rondel.tools.tool import ToolFailed
 
 Said = TypeVar("Said")
-
-START = 60.0
-"""Seconds within which a server must be up."""
 
 IDLE = 300.0
 """Seconds without a call after which a server is let go; the next call starts it again."""
@@ -165,7 +163,7 @@ class Connection:
             life.users -= 1
 
     async def _live(self, life: Life) -> None:
-        starting = asyncio.timeout(START)
+        starting = asyncio.timeout(self._server.start_timeout)
         try:
             async with starting, self._entered() as client:
                 starting.reschedule(None)
@@ -240,7 +238,8 @@ class Connection:
         if isinstance(error, ToolFailed):
             return error
         if late:
-            return ToolFailed(f"{self._who} was not ready within {START:g} s{self._last_words}")
+            limit = f"{self._server.start_timeout:g} s"
+            return ToolFailed(f"{self._who} was not ready within {limit}{self._last_words}")
         if REFUSED in str(_root(error)) and self._status is not None:
             return ToolFailed(f"{self._who} {_refusal(self._status)}")
         reason = self._last_words or self._told(f": {_reason(error)}")
@@ -263,11 +262,13 @@ def _parameters(server: ServerConfig) -> StdioServerParameters:
             f"the MCP server {server.title!r} did not start: there is no command {words[0]!r}; "
             "install it, or give its full path"
         )
-    if sys.platform != "win32":
+    if server.inherit_env:
+        environment = {**os.environ, **environment}
+    elif sys.platform != "win32":
         dropped = [name for name in DEFAULT_INHERITED_ENV_VARS if name not in INHERITED]
         unset = [part for name in dropped if name not in environment for part in ("-u", name)]
         words = [ENV, *unset, *words]
-    return StdioServerParameters(command=words[0], args=words[1:], env=environment)
+    return StdioServerParameters(command=words[0], args=words[1:], env=environment, cwd=server.cwd)
 
 
 def _text_of(result: types.CallToolResult) -> str:

@@ -19,6 +19,7 @@ from pydantic import (
     model_validator,
 )
 
+from rondel.graph.quantities import Duration
 from rondel.graph.secrets import looks_random
 from rondel.graph.variables import EnvironmentText
 from rondel.models.redaction import Redaction, Text, public_url, secrets_in_url
@@ -49,6 +50,11 @@ class ServerConfig(BaseModel):
     command: Command | None = None
     args: list[Text] = []
     env: dict[str, SecretStr] = {}
+    inherit_env: bool = Field(
+        False, description="Whether the program sees this one's environment too; else PATH, HOME."
+    )
+    cwd: Text | None = Field(None, description="The folder in which the program starts.")
+    start_timeout: Duration = Field(60.0, description="How long it may take to be there.")
     url: Text | None = None
     headers: dict[str, SecretStr] = {}
 
@@ -65,7 +71,7 @@ class ServerConfig(BaseModel):
     def _is_one_kind(self) -> Self:
         if (self.command is None) == (self.url is None):
             raise ValueError("an MCP server needs either a command or a url")
-        foreign = ("headers",) if self.command else ("args", "env")
+        foreign = ("headers",) if self.command else ("args", "env", "inherit_env", "cwd")
         for name in foreign:
             if name in self.model_fields_set:
                 other = "url" if self.command else "command"
@@ -108,7 +114,8 @@ class ServerConfig(BaseModel):
     def key(self) -> tuple[object, ...]:
         """The same for servers that are the same."""
         extras = (*sorted(self.environment.items()), *sorted(self.headers_sent.items()))
-        return self.url, tuple(self.words), extras
+        how = self.inherit_env, self.cwd, self.start_timeout
+        return self.url, tuple(self.words), extras, how
 
     @property
     def hidden_in_errors(self) -> Redaction:

@@ -39,5 +39,6 @@ def test_an_unknown_name_is_a_config_error_with_the_nearest(kind: str) -> None:
         "name: there is no function named 'is_lnog'; did you mean 'is_long'?"
     ]
     assert problems(kind, "function", {"name": "is_long"}) == [
-        "name: there is no function named 'is_long'; registered: none"
+        "name: there is no function named 'is_long', and no --functions DIR was given; "
+        "registered: none"
     ]

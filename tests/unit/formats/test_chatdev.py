@@ -139,7 +139,6 @@ graph:
         ("thinking: {type: chain, config: {}}", "thinking of type 'chain'"),
         ("thinking: {type: reflection, config: {}}", "reflection_prompt"),
         ("memories: [{name: notes}]", "no memory 'notes'"),
-        ("skills: {enabled: true}", "skills"),
         ("tooling: {type: function, config: {tools: [{name: 'files:All'}]}}", "files:All"),
         ("tooling: {type: magic}", "'magic'"),
     ],
@@ -160,7 +159,7 @@ def test_tools_and_retries_of_an_agent_are_mapped() -> None:
     assert node["retry"] == {"max_attempts": 2, "min_wait": 3, "max_wait": 6.0}
     assert node["config"]["tools"] == [
         {"mcp": {"url": "http://localhost:1/mcp"}, "timeout": 5},
-        {"mcp": {"command": "uvx", "args": ["tool"]}},
+        {"mcp": {"command": "uvx", "args": ["tool"], "inherit_env": True}},
     ]
 
 

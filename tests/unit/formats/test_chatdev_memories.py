@@ -1,15 +1,17 @@
-"""ChatDev's memories and thinking: a blackboard and a reflection work here, all else is refused."""
+"""ChatDev's memories, skills and thinking: what works here, and what is refused by name."""
 
 from __future__ import annotations
 
 import asyncio
 import copy
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
 from rondel import Engine, Graph, GraphError
+from rondel.formats.beside import nothing_beside
 from rondel.formats.export import to_chatdev
 
 GRAPH = """\
@@ -143,13 +145,9 @@ def test_a_store_that_nobody_uses_is_left_out_with_a_warning() -> None:
 
 
 REFUSED = {
-    "a store that searches by meaning": (
-        ("type: blackboard", "type: simple"),
-        [(16, "'board' of type 'simple'"), (24, "'board' of type 'simple'")],
-    ),
-    "a store in a file": (
-        ("max_items: 5", "memory_path: WareHouse/board.json"),
-        [(16, "in a file of its own"), (24, "in a file of its own")],
+    "a store of another company": (
+        ("type: blackboard", "type: mem0"),
+        [(16, "'board' of type 'mem0'"), (24, "'board' of type 'mem0'")],
     ),
     "an unknown store": (
         ("{name: board, top_k: 2}", "{name: bord}"),
@@ -157,10 +155,6 @@ REFUSED = {
     ),
     "a wrong size": (("max_items: 5", "max_items: 0"), [(9, "")]),
     "a wrong number of entries": (("top_k: 2", "top_k: none"), [(24, "top_k")]),
-    "two memories": (
-        ("[{name: board, top_k: 2}]", "[{name: board}, {name: board}]"),
-        [(24, "one memory here at most")],
-    ),
     "an unknown way of thinking": (("type: reflection", "type: chain"), [(23, "'chain'")]),
     "a wrong model parameter of a thinking agent": (
         ("role: You write.", "params: 3"),
@@ -181,12 +175,143 @@ def test_what_has_no_counterpart_is_refused_by_name_and_line(
         assert words in problem.message
 
 
-def test_a_memory_of_an_inner_graph_is_refused() -> None:
+def test_a_memory_of_an_inner_graph_is_the_sessions_too() -> None:
     inner = yaml.safe_load(GRAPH)["graph"]
     outer = {
         "id": "outer",
         "start": ["s"],
         "nodes": [{"id": "s", "type": "subgraph", "config": {"type": "config", "config": inner}}],
     }
-    with pytest.raises(GraphError, match="the memory 'board' of an inner graph"):
-        Graph.loads(yaml.safe_dump({"graph": outer}), compat="chatdev")
+    graph = Graph.loads(yaml.safe_dump({"graph": outer}), compat="chatdev").document
+    steps = asyncio.run(_steps(_scripted_inside(graph)))
+    said = dict(steps)
+    assert said["s/writer/answer"] == ["answer saw 2"]
+
+
+def _scripted_inside(document: dict[str, Any]) -> dict[str, Any]:
+    body = document["graph"]["nodes"][0]["config"]
+    inner = _scripted({"graph": body["config"]})["graph"]
+    changed = copy.deepcopy(document)
+    changed["graph"]["nodes"][0]["config"] = {"graph": inner}
+    return changed
+
+
+EMBEDDED = """\
+graph:
+  id: embedded
+  start: [a]
+  memory:
+    - name: notes
+      type: KIND
+      config:
+        SETTINGS
+        embedding: {provider: simulated, model: any, params: {use_chunking: true}}
+  nodes:
+    - id: a
+      type: agent
+      config:
+        name: gpt-4o
+        memories: [{name: notes, top_k: 1, similarity_threshold: 0.1, retrieve_stage: [gen]}]
+  edges: []
+"""
+
+
+def _recalled(document: dict[str, Any], task: str) -> list[str]:
+    """What the memory node of an agent hands it."""
+    [agent] = _agents(document["graph"])
+    agent["config"] = {"provider": "scripted", "answers": ["tea is grown on hills"]}
+
+    async def run() -> list[str]:
+        async with Engine(db=None) as engine:
+            graph = Graph.from_document(document)
+            for _ in range(2):
+                session = await engine.start(graph, {"task": task, "group_id": "g"})
+                await session.settled()
+            steps = {step.node_id: step for step in session.steps()}
+            history = steps["a/recall"].outputs[0]["data"]["history_context"]
+            return [entry["content"] for entry in history]
+
+    return asyncio.run(run())
+
+
+def test_a_simple_memory_is_searched_by_meaning_and_shared_by_a_group() -> None:
+    settings = "memory_path: memories/notes.json"
+    text = EMBEDDED.replace("KIND", "simple").replace("SETTINGS", settings)
+    graph = Graph.loads(text, compat="chatdev").document
+    assert _recalled(copy.deepcopy(graph), "where is tea grown?") == ["tea is grown on hills"]
+    assert _recalled(copy.deepcopy(graph), "quantum chromodynamics") == []
+
+
+def test_a_simple_memory_without_an_embedding_keeps_nothing_as_there() -> None:
+    text = GRAPH.replace("type: blackboard", "type: simple")
+    graph = Graph.loads(text, compat="chatdev")
+    assert "memory" not in graph.document["graph"]
+    assert any("has no embedding" in warning.message for warning in graph.warnings)
+
+
+def test_a_file_memory_becomes_documents_of_the_graph(tmp_path: Path) -> None:
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    (folder / "tea.md").write_text("Tea is made of leaves and hot water.")
+    (folder / "iron.md").write_text("Iron melts at 1538 degrees.")
+    (folder / "other.txt").write_text("Tea tea tea.")
+    settings = "file_sources: [{path: papers, file_types: [.md]}]"
+    file = tmp_path / "flow.yaml"
+    file.write_text(EMBEDDED.replace("KIND", "file").replace("SETTINGS", settings))
+    graph = Graph.load(file, compat="chatdev").document
+    for each in folder.iterdir():
+        each.unlink()
+    found = _recalled(graph, "tea: what is it made of?")
+    assert found == ["Tea is made of leaves and hot water."]
+
+
+def test_files_that_are_missing_are_told(tmp_path: Path) -> None:
+    file = tmp_path / "flow.yaml"
+    settings = "file_sources: [{path: nowhere}]"
+    file.write_text(EMBEDDED.replace("KIND", "file").replace("SETTINGS", settings))
+    graph = Graph.load(file, compat="chatdev")
+    [told] = [each for each in graph.warnings if "nothing is read" in each.message]
+    assert "'nowhere'" in told.message
+    assert told.line == 8
+
+
+def test_a_server_reads_no_file_for_a_workflow(tmp_path: Path) -> None:
+    (tmp_path / "secret.md").write_text("the password is tea")
+    settings = f"file_sources: [{{path: {tmp_path / 'secret.md'}}}]"
+    text = EMBEDDED.replace("KIND", "file").replace("SETTINGS", settings)
+    with nothing_beside():
+        graph = Graph.loads(text, compat="chatdev")
+    assert "password" not in yaml.safe_dump(graph.document)
+    assert any("not read here" in warning.message for warning in graph.warnings)
+
+
+SKILLED = """\
+graph:
+  id: skilled
+  start: [a]
+  nodes:
+    - id: a
+      type: agent
+      config:
+        name: gpt-4o
+        role: You help.
+        skills: {enabled: true, allow: [{name: tea}]}
+  edges: []
+"""
+
+
+def test_skills_are_read_as_documents_of_the_role(tmp_path: Path) -> None:
+    (tmp_path / "skills" / "tea").mkdir(parents=True)
+    (tmp_path / "skills" / "tea" / "SKILL.md").write_text("---\nname: tea\n---\nWarm the pot.")
+    (tmp_path / "flows").mkdir()
+    file = tmp_path / "flows" / "flow.yaml"
+    file.write_text(SKILLED)
+    role = Graph.load(file, compat="chatdev").document["graph"]["nodes"][0]["config"]["role"]
+    assert role.startswith("You help.")
+    assert "Warm the pot." in role
+
+
+def test_a_skill_that_is_missing_is_told_with_where_it_was_looked_for() -> None:
+    graph = Graph.loads(SKILLED, compat="chatdev")
+    [told] = [each for each in graph.warnings if "skill" in each.message]
+    assert "there is no skill 'tea': looked for" in told.message

@@ -56,6 +56,60 @@ graph:
     - {from: p, to: s, condition: always_false, x-rondel: {label: exit}}
   x-rondel: {loops: {}, edges: [{at: 0, from: a, to: s}], without: [dialect]}
 """
+RICHER = """\
+graph:
+  id: richer
+  start: [a]
+  end: []
+  memory:
+    - name: notes
+      type: simple
+      config:
+        memory_path: auto
+        embedding: {provider: simulated, model: m, params: {use_chunking: true}}
+    - name: papers
+      type: file
+      config:
+        file_sources: [{path: nowhere, file_types: [.md], recursive: false, encoding: utf-8}]
+  nodes:
+    - id: a
+      type: agent
+      config:
+        name: gpt-4o
+        memories: [{name: notes, similarity_threshold: 0.5}, {name: papers, write: false}]
+        skills: {enabled: true, allow: [{name: tea}, milk]}
+        tooling:
+          - {type: function, prefix: p, config: {tools: [{name: 'files:All'}], timeout: 1}}
+          - {type: mcp_local, config: {command: x, inherit_env: false, startup_timeout: 3, cwd: y}}
+          - {type: mcp_remote, prefix: '', config: {server: 'http://localhost:1/', cache_ttl: 1}}
+        params: {tool_loop_limit: 3}
+    - {id: t, type: template, config: {template: '{{ input | upper }}'}}
+    - {id: p, type: python, config: {timeout_seconds: 5, args: [-O], env: {A: b}, encoding: utf-8}}
+    - {id: h, type: human, config: {description: Well?}}
+  edges:
+    - {from: a, to: t, dynamic: {type: tree, split: null, config: {group_size: 2}}}
+    - from: t
+      to: p
+      process: {type: regex_extract, config: {pattern: x, template: '', group: ''}}
+      dynamic:
+        type: map
+        split: {type: regex, config: {pattern: '(a)(?P<b>c)', group: b, on_no_match: empty}}
+        config: null
+    - {from: p, to: h, process: {type: template, config: {template: '{% set x = 1 %}{{ x }}'}}}
+    - {from: h, to: a, condition: need_more, process: {type: function, config: {name: change}}}
+    - {from: h, to: t, dynamic: {type: map, split: {type: json_path, config: {json_path: a.0}}}}
+"""
+VOTE = """\
+graph:
+  id: vote
+  is_majority_voting: true
+  start: [a, b]
+  end: b
+  nodes:
+    - {id: a, type: literal, config: {content: x, role: assistant}}
+    - {id: b, type: agent, config: {name: gpt-4o, provider: openai}}
+  edges: [{from: a, to: b}]
+"""
 CHECKED = {
     "start_node_id": "s",
     "nodes": {
@@ -78,6 +132,8 @@ FILES = [
     (RICH, "chatdev"),
     (json.dumps(CHECKED, indent=2), "council"),
     *WORKFLOWS,
+    (RICHER, "chatdev"),
+    (VOTE, "chatdev"),
     *((case["yaml"], "chatdev") for case in [*CASES[::7], *INVALID]),
 ]
 DOCUMENTS = [(yaml.load(text, yaml.CSafeLoader), format_) for text, format_ in FILES]

@@ -7,7 +7,8 @@ from tests.unit.nodes.running import registry_with
 
 TYPES = (
     *("agent", "debate", "fact_check", "function", "human", "literal"),
-    *("loop", "loop_counter", "loop_timer", "memory", "passthrough", "python", "vote"),
+    *("loop", "loop_counter", "loop_timer", "memory", "passthrough", "python"),
+    *("template", "vote"),
 )
 CONFIGS = {
     "literal": {"content": "hello"},
@@ -16,6 +17,7 @@ CONFIGS = {
     "fact_check": {"agent": {}},
     "vote": {"agents": {"A": {}}},
     "python": {"code": "print(1)"},
+    "template": {"template": "{{ input }}"},
 }
 
 

@@ -222,6 +222,7 @@ const NAMES: Record<string, string> = {
   fact_check: "Fact check",
   memory: "Memory",
   python: "Python",
+  template: "Template",
   function: "Function",
   subgraph: "Subgraph",
 };
