@@ -168,6 +168,7 @@ class Scope:
         "exits",
         "goal_ways",
         "has_budget",
+        "has_goal",
         "has_until",
         "head",
         "heeds_setbacks",
@@ -246,6 +247,7 @@ class Scope:
         self.has_until = contract.until is not None
         """Whether an expression may end it after a round."""
         self.has_budget = contract.budget.bounds
+        self.has_goal = contract.has_goal
         self.heeds_setbacks = contract.regression is not None or contract.patience is not None
         self.carry = contract.carry
 

@@ -83,7 +83,8 @@ class MemoryStore(Recollection):
         """What sessions refer to, for those that refer to anything."""
         self._attachments: dict[str, bytes] = {}
         self._held_until: dict[str, float] = {}
-        self._clock = Clock()
+        self.now: Callable[[], float] = Clock().now
+        """The time of the store; every step asks for it."""
 
     # Sessions
 
@@ -350,10 +351,6 @@ class MemoryStore(Recollection):
                 self._held_until.pop(digest, None)
 
     # The store itself
-
-    def now(self) -> float:
-        """The time of the store."""
-        return self._clock.now()
 
     def ready(self) -> None:
         """Nobody else is ever in the way."""

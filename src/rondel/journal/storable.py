@@ -9,10 +9,17 @@ from collections.abc import Callable, Iterable
 from math import isfinite
 from typing import Any, Final
 
-from msgspec import UNSET
+import msgspec
 
-from rondel.engine.message import NO_DATA, Message
+from rondel.engine import message as messages
+from rondel.engine.message import Message
+from rondel.engine.protocols import Verdict
 from rondel.engine.ticks import AnyTick, Finished
+
+FINISHED: Final = Finished
+NO_DATA: Final = messages.NO_DATA
+UNSET: Final = msgspec.UNSET
+"""Known to compiled code without a look for their names."""
 
 DEEPEST: Final = 16
 """How deep data is looked at here; what is nested deeper is left to the encoder."""
@@ -29,13 +36,14 @@ class Ticks:
 
     def append(self, tick: AnyTick) -> None:
         """Add a tick, or refuse it."""
-        if not (isinstance(tick, Finished) and _is_plain_step(tick)):
+        if not (isinstance(tick, FINISHED) and _is_plain_step(tick)):
             self._encode(tick)
         self._ticks.append(tick)
 
 
 def _is_plain_step(tick: Finished) -> bool:
-    if tick.altered or tick.verdict is not None:
+    verdict = tick.verdict
+    if tick.altered or (verdict is not None and not _is_plain_verdict(verdict)):
         return False
     for message in tick.messages:
         if not _is_plain_message(message):
@@ -46,17 +54,22 @@ def _is_plain_step(tick: Finished) -> bool:
 
 
 def _is_plain_message(message: Message) -> bool:
-    content: Any = message.content
-    data = message.data
-    if content.__class__ is not str or not content.isascii():
+    content: object = message.content
+    if type(content) is not str or not content.isascii():
         return False
+    data = message.data
     return data is NO_DATA or _is_plain((data,), 0)
+
+
+def _is_plain_verdict(said: Verdict) -> bool:
+    figures = (said.reason, said.goal_met, said.value, said.threshold, said.score, said.target)
+    return type(said.own) is bool and _is_plain(figures, 0)
 
 
 def _is_plain(values: Iterable[Any], depth: int) -> bool:
     """Whether all of them are plain data; False in doubt."""
     for value in values:
-        kind = value.__class__
+        kind = type(value)
         if kind is str:
             if not value.isascii():
                 return False
@@ -74,9 +87,9 @@ def _is_plain(values: Iterable[Any], depth: int) -> bool:
 def _is_plain_inside(value: Any, depth: int) -> bool:
     if depth > DEEPEST:
         return False
-    if value.__class__ is not dict:
+    if type(value) is not dict:
         return _is_plain(value, depth)
     for key in value:
-        if key.__class__ is not str or not key.isascii():
+        if type(key) is not str or not key.isascii():
             return False
     return _is_plain(value.values(), depth)

@@ -160,7 +160,7 @@ def _edge(edge: PlanEdge, plan: Plan) -> str:
 
 def record_loop_end(state: SessionState, frame: Frame, ruling: Ruling) -> None:
     """A loop is over for this reason; a node that steered it may know a better one."""
-    head, verdict, reached = frame.scope.head, frame.verdict, frame.reached
+    head, verdict, goal, reached = frame.scope.head, frame.verdict, frame.goal, frame.reached
     assert head is not None  # noqa: S101
     before = state.loop_ends.get(head)
     if ruling.reason == EXIT_EDGE and verdict is not None:
@@ -175,7 +175,7 @@ def record_loop_end(state: SessionState, frame: Frame, ruling: Ruling) -> None:
         best_round=frame.progress.best_round,
         bounded=reached is False,
         entries=before.entries + 1 if before else 1,
-        score=_score(frame),
+        score=frame.score if frame.score is not None or goal is None else goal.score,
         target=frame.target,
         note=_note(frame, ruling.reason, state.plan),
     )
@@ -185,7 +185,8 @@ def record_loop_end(state: SessionState, frame: Frame, ruling: Ruling) -> None:
     if reached:
         _make_up_for_inner_loops(state, frame)
     _note_goal(state, frame.scope.nodes, missed=end.bounded)
-    state.mark(LoopEnded(frame, end))
+    if state.effects is not None:
+        state.effects.append(LoopEnded(frame, end))
 
 
 def note_own_rounds(state: SessionState, node: int, verdict: Verdict) -> None:
@@ -215,13 +216,6 @@ def _is_inside(node: int | None, members: Container[int], plan: Plan) -> bool:
             return True
         node = plan.nodes[node].owner
     return False
-
-
-def _score(frame: Frame) -> float | None:
-    """The score of the last round."""
-    if frame.score is not None or frame.goal is None:
-        return frame.score
-    return frame.goal.score
 
 
 def _note(frame: Frame, reason: str, plan: Plan) -> str:

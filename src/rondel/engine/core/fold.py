@@ -23,7 +23,6 @@ from rondel.engine.core.ends import (
     end_with_output,
     take_up_again,
 )
-from rondel.engine.core.frame import Frame
 from rondel.engine.core.limits import answer_loop, refuse
 from rondel.engine.core.loops import (
     begin_halted,
@@ -67,6 +66,9 @@ from rondel.engine.ticks import AnyTick, Finished
 from rondel.graph.plan import InnerLoop
 from rondel.graph.spec import BREAKER_TRIPPED, CANCELLED
 
+FINISHED: Final = Finished
+"""Known to compiled code without a look for its name."""
+
 TAKEN_UP: Final = (ticks.Resumed, ticks.Forked)
 """Ticks before which nobody ran the session."""
 
@@ -74,24 +76,23 @@ TAKEN_UP: Final = (ticks.Resumed, ticks.Forked)
 def apply(state: SessionState, tick: AnyTick) -> list[Command]:
     """Fold one tick in; the commands are what must be done because of it."""
     state.commands = []
-    if isinstance(tick, Finished):  # mostly
-        _pass_time(state, tick.at, taken_up=False)
+    now = tick.at
+    if isinstance(tick, FINISHED):  # mostly
+        if not state.running:
+            state.idle += now - state.last_at
+        state.last_at = now
         if tick.usage:
             enter_spending(state, tick.step, tick.usage)
         _follow(state, finish_step(state, tick))
     else:
-        _pass_time(state, tick.at, taken_up=isinstance(tick, TAKEN_UP))
+        if isinstance(tick, TAKEN_UP) or not (state.running or state.status == "pending"):
+            state.idle += now - state.last_at
+        state.last_at = now
         if isinstance(tick, ticks.Spending) and tick.usage:
             enter_spending(state, tick.step, tick.usage)
         _follow(state, _take_in(state, tick))
     _update_status(state)
     return state.commands
-
-
-def _pass_time(state: SessionState, now: float, *, taken_up: bool) -> None:
-    if taken_up or not (state.running or state.status == "pending"):
-        state.idle += now - state.last_at
-    state.last_at = now
 
 
 def replay(state: SessionState, past: Iterable[AnyTick]) -> Iterator[tuple[AnyTick, list[Effect]]]:
@@ -211,16 +212,19 @@ def _unlock(state: SessionState) -> None:
 
 def _follow(state: SessionState, work: list[Work]) -> None:
     """Take up what follows, one fact after the other, each with all that follows from it."""
-    left: list[Work] = []
+    later: list[Work] = []
     while not state.ended:
-        for index in range(len(work) - 1, -1, -1):
-            left.append(work[index])
-        if left:
-            work = _take_up(state, left.pop())
+        if len(work) > 1:
+            later.extend(work[:0:-1])
+        if work:
+            fact = work[0]
+        elif later:
+            fact = later.pop()
         elif state.ended_levels:
-            work = [LevelsOver(0)]
+            fact = LevelsOver(0)
         else:
             return
+        work = _take_up(state, fact)
     state.ended_levels = NO_LEVELS
 
 
@@ -228,7 +232,10 @@ def _take_up(state: SessionState, fact: Work) -> list[Work]:
     if isinstance(fact, ItemSettled):
         return settle(state, fact.frame, fact.item)
     if isinstance(fact, ItemReady):
-        return _begin(state, fact.frame, fact.item)
+        what = fact.frame.scope.items[fact.item]
+        if isinstance(what, InnerLoop):
+            return enter_loop(state, fact.frame, fact.item, what)
+        return start_step(state, fact.frame, fact.item, what)
     if isinstance(fact, RoundOver):
         in_loop = fact.frame.scope.head is not None
         return end_round(state, fact.frame) if in_loop else leave_graph(state, fact.frame)
@@ -246,15 +253,6 @@ def _take_up(state: SessionState, fact: Work) -> list[Work]:
     return DONE
 
 
-def _begin(state: SessionState, frame: Frame, item: int) -> list[Work]:
-    """Run an item: a node, or the loop that it is."""
-    what = frame.scope.items[item]
-    if isinstance(what, InnerLoop):
-        return enter_loop(state, frame, item, what)
-    frame.busy += 1
-    return start_step(state, frame, item, what)
-
-
 # The session as a whole
 
 
@@ -267,7 +265,7 @@ def _update_status(state: SessionState) -> None:
         change_status(state, "paused", state.pause_reason)
     elif state.questions and _is_idle(state):
         change_status(state, "waiting", "question_open")
-    else:
+    elif not state.running:
         change_status(state, "running", "")
 
 

@@ -169,7 +169,7 @@ class Frame:
         goal = None if self.goal is None else self.goal.goal_met
         if self.progress.met or goal:
             return True
-        return False if self.scope.contract.has_goal else goal
+        return False if self.scope.has_goal else goal
 
     @property
     def target(self) -> float | None:
@@ -184,23 +184,23 @@ class Frame:
         data, content = last.data, last.content
         text = content if isinstance(content, str) else last.text
         if data or "{" in text or ":" in text or "：" in text:
-            self._measure(step, data, text)
+            for index, (path, node) in enumerate(self.scope.scores):
+                if node is None or node == step.node.index:
+                    self._measure(index, path, data, text, step)
         if self.scope.listens:
             self.listen(messages, (step.level, step.item))
 
-    def _measure(self, step: Step, data: dict[str, Any], text: str) -> None:
-        """A step said something; of several that have a value, the logically last one counts."""
-        level, item = step.level, step.item
-        for index, (path, node) in enumerate(self.scope.scores):
-            if node is not None and node != step.node.index:
-                continue
-            value = value_of(data, text, path)
-            if value is not None:
-                self._take_value(index, value, (level, item))
-                continue
+    def _measure(
+        self, index: int, path: tuple[str, ...], data: dict[str, Any], text: str, step: Step
+    ) -> None:
+        """Look for a score; of several that have a value, the logically last one counts."""
+        value = value_of(data, text, path)
+        if value is not None:
+            self._take_value(index, value, (step.level, step.item))
+        elif text:
             value = spoken_value(text, path)
             if value is not None:
-                self._take_value(index, value, (level - SPOKEN, item))
+                self._take_value(index, value, (step.level - SPOKEN, step.item))
 
     def _take_value(self, index: int, value: float, place: Place) -> None:
         """Something was measured; what was said later in logical order counts more."""
@@ -300,13 +300,6 @@ class Frame:
         if edge not in hits:
             hits.add(edge)
             self.fired[item] += 1
-
-    def count_down(self, item: int, count: int) -> bool:
-        """So many edges into the item are settled; whether all are now."""
-        left = self.waits[item] - count
-        if left:
-            self.waits[item] = left
-        return not left
 
     def keep_output(self, node: int, messages: Sequence[Message]) -> None:
         """An end node of the graph produced these messages."""

@@ -217,7 +217,6 @@ def _leave_by_edge(state: SessionState, frame: Frame) -> list[Work]:
     head = frame.scope.head
     assert head is not None  # noqa: S101
     frame.leaving = True
-    frame.busy += 1
     return start_step(state, frame, frame.scope.item_of[head], head, visit=2)
 
 

@@ -31,14 +31,18 @@ SETTLED: Final = -1
 
 def settle(state: SessionState, frame: Frame, item: int) -> list[Work]:
     """An item is over: see what waited for nothing else."""
-    scope = frame.scope
+    scope, waits = frame.scope, frame.waits
     frame.open -= 1
-    if scope.exit_now:
-        frame.waits[item] = SETTLED
-    ready = [target for target, count in scope.settles[item] if frame.count_down(target, count)]
     if frame.open == 0:
         return [RoundOver(frame)]
+    ready: list[int] = []
+    for target, count in scope.settles[item]:
+        left = waits[target] - count
+        waits[target] = left
+        if not left:
+            ready.append(target)
     if scope.exit_now:
+        waits[item] = SETTLED
         _note_level(state, frame)
     return begin_all(state, frame, ready) if ready else DONE
 
@@ -46,29 +50,23 @@ def settle(state: SessionState, frame: Frame, item: int) -> list[Work]:
 def begin_all(state: SessionState, frame: Frame, items: list[int]) -> list[Work]:
     """Every edge into these items is settled: first all begin that run, then the others settle."""
     scope = frame.scope
+    cut = bool(state.cuts) and state.is_cut(frame)
     work: list[Work] = []
-    skipped: list[int] = []
     for item in items:
-        if _is_skipped(state, frame, item):
+        what = scope.items[item]
+        if cut or frame.fired[item] < scope.quorum[item]:
             work.append(ItemSkipped(frame, item))
-            skipped.append(item)
         elif scope.exit_now and scope.levels[item] > frame.level:
             frame.wait_for_level(item)
+        elif isinstance(what, InnerLoop) and not frame.heads_hit(item, what):
+            work.append(ItemSkipped(frame, item))
         else:
             work.append(ItemReady(frame, item))
-    while skipped:
-        work.append(ItemSettled(frame, skipped.pop()))
+    for index in range(len(work) - 1, -1, -1):
+        fact = work[index]
+        if isinstance(fact, ItemSkipped):
+            work.append(ItemSettled(frame, fact.item))
     return work
-
-
-def _is_skipped(state: SessionState, frame: Frame, item: int) -> bool:
-    scope = frame.scope
-    if frame.fired[item] < scope.quorum[item] or (state.cuts and state.is_cut(frame)):
-        return True
-    if scope.exit_now and scope.levels[item] > frame.level:
-        return False  # its turn comes with its level
-    group = scope.items[item]
-    return isinstance(group, InnerLoop) and not frame.heads_hit(item, group)
 
 
 def skip(state: SessionState, frame: Frame, item: int) -> None:

@@ -14,7 +14,7 @@ from rondel.engine.core.step import Step
 from rondel.engine.core.work import DONE, GraphReached, ItemSettled, LoopLeft, Work
 from rondel.engine.emit import UNCHANGED
 from rondel.engine.message import Message
-from rondel.engine.protocols import Question, Usage, Verdict
+from rondel.engine.protocols import Question, Usage
 from rondel.engine.ticks import Altered, Finished
 from rondel.graph.plan import HEAD, ScopedEdge
 from rondel.graph.spec import EXIT_EDGE
@@ -26,6 +26,7 @@ def start_step(
     state: SessionState, frame: Frame, item: int, node: int, visit: int = 1
 ) -> list[Work]:
     """Run a node on what was delivered to it, if the limits of the run allow it."""
+    frame.busy += 1
     number = state.step_count + 1
     if number > state.plan.max_steps:
         limit = state.plan.max_steps
@@ -131,8 +132,10 @@ def finish_step(state: SessionState, tick: Finished) -> list[Work]:
     if state.effects is not None:
         state.effects.append(StepTicked(step, tick, step.address))
     verdict = tick.verdict
-    if verdict is not None:
-        _take_verdict(state, step, verdict)
+    if verdict is not None and verdict.own:
+        note_own_rounds(state, step.node.index, verdict)
+    elif verdict is not None:
+        frame.take_verdict(verdict, step.level, step.item)
     if messages and frame.scope.scores:
         frame.hear_step(step, messages)
     if not fired or state.unrouted or step.node.is_end:
@@ -173,13 +176,6 @@ def _remember(step: Step, messages: tuple[Message, ...], private: object) -> Non
         transcript.retain(step.inputs, messages, step.number)
     if transcript.recalls and messages and step.frame.loop_entry:
         transcript.note_own(messages, step.frame.loop_entry)
-
-
-def _take_verdict(state: SessionState, step: Step, verdict: Verdict) -> None:
-    if verdict.own:
-        note_own_rounds(state, step.node.index, verdict)
-    else:
-        step.frame.take_verdict(verdict, step.level, step.item)
 
 
 def _note_output(

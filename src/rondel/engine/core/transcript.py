@@ -124,8 +124,8 @@ class Transcript:
         """Empty the inbox for a step: all the node sees, and the part of it that is new."""
         inbox, self.inbox = self.inbox, NO_DELIVERIES
         if len(inbox) == 1 and self.retained is NO_MESSAGES:
-            only = _plain(inbox[0])
-            if only is not None:
+            only, edge = inbox[0][5], inbox[0][6]
+            if only is not None and edge is None and not only.kept:
                 seen: Sequence[Message] = (only,)
                 return seen, seen
         return self._take_in(inbox)
@@ -196,12 +196,6 @@ class Transcript:
         if left is not old:
             self._merged, self._merged_length = NOTHING_MERGED, 0
         return left
-
-
-def _plain(delivery: Delivery) -> Message | None:
-    """The message, if it is delivered and nothing else is to be seen to."""
-    message = delivery[5]
-    return None if message is None or delivery[6] is not None or message.kept else message
 
 
 def _cleared(messages: list[Message], edge: PlanEdge) -> list[Message]:

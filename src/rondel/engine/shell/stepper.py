@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 YIELD_EVERY: Final = 0.005
 """Seconds that steps may run in place before other sessions get their turn."""
 
+FINISHED: Final = Finished
+"""Known to compiled code without a look for its name."""
+
 MOST_IN_A_ROW: Final = 64
 """Steps awaited in place before others get their turn: not all that is awaited waits."""
 
@@ -153,7 +156,7 @@ class Stepper:
         self.in_place = self.pause = None
         if state.ended or ctx is None:
             return None
-        self.pause = self._finish(ctx, result)
+        self.pause = self.enter(self.executor.finish(ctx, result), ctx.step)
         if self.pause is not None:
             return None
         self._since = state.last_at
@@ -234,13 +237,14 @@ class Stepper:
         What comes back is to be awaited.
         """
         state, guard = self.state, self._guard
-        if guard is not None and isinstance(tick, Finished):
-            in_parts = isinstance(command, Step) and command.parts is not None
-            if in_parts or tick.usage or self._watched:
-                tick = guard.weigh(state, tick)
-            else:
-                guard = None
-        if command is not None and isinstance(tick, ticks.Locked):
+        if isinstance(tick, FINISHED):  # mostly
+            if guard is not None:
+                in_parts = isinstance(command, Step) and command.parts is not None
+                if in_parts or self._watched or tick.usage:
+                    tick = guard.weigh(state, tick)
+                else:
+                    guard = None
+        elif command is not None and isinstance(tick, ticks.Locked):
             self._ready.append(command)  # for when the lock is opened
         recorded, durable = self._recorder.record(tick)
         commands = apply(state, recorded)
@@ -291,15 +295,16 @@ class Stepper:
             if not alone and not executor.is_immediate(command):
                 self._start_beside(command, None)
                 continue
-            found = self._perform(services, command, now)
-            if isinstance(found, StepContext):
+            done = executor.perform(command, services, now)
+            if isinstance(done, StepContext):
                 if alone:
-                    self.in_place = found
-                    return found.call
-                self._start_beside(command, found)
+                    self.in_place = done
+                    return done.call
+                self._start_beside(command, done)
                 continue
-            now, self.pause = state.last_at, found
-            if found is None and now - self._since > YIELD_EVERY:
+            self.pause = self.enter(done, command)
+            now = state.last_at
+            if self.pause is None and now - self._since > YIELD_EVERY:
                 self.pause = OTHERS_TURN
             if self.pause is not None:
                 return None
@@ -310,13 +315,3 @@ class Stepper:
             self._to_start = []
         self._to_start.append((command, begun))
         self._under_way_beside += 1
-
-    def _perform(
-        self, services: StepServices, command: Command, now: float
-    ) -> StepContext | Unwritten | None:
-        """Carry out a command and record what comes of it; its context, if it waits."""
-        done = self.executor.perform(command, services, now)
-        return done if isinstance(done, StepContext) else self.enter(done, command)
-
-    def _finish(self, ctx: StepContext, result: Any) -> Unwritten | None:
-        return self.enter(self.executor.finish(ctx, result), ctx.step)
