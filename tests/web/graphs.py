@@ -12,6 +12,7 @@ def _text(name: str) -> str:
 STUCK = _text("stuck")
 REVIEW = _text("review")
 HOSTILE = _text("hostile")
+CHATDEV = _text("chatdev")
 
 
 def essay(pace: float = 0.0) -> str:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.web.graphs import essay
+from tests.web.graphs import CHATDEV, essay
 from tests.web.serving import Server
 
 Serve = Callable[..., Server]
 Look = Callable[..., Page]
+COUNCIL = Path(__file__).parents[1] / "fixtures" / "council" / "debate.json"
 
 
 def node(page: Page, id: str) -> Locator:
@@ -183,29 +184,64 @@ def test_a_change_by_somebody_else_is_not_overwritten_by_accident(serve: Serve, 
     assert "description: Mine." in (server.graphs / "essay.yaml").read_text("utf-8")
 
 
-def test_a_foreign_file_is_dropped_and_translated(serve: Serve, look: Look) -> None:
+def drop(page: Page, file: Path) -> None:
+    """Let a file of the disk fall on the canvas, as the browser's own drag and drop does it."""
+    box = page.locator(".editor-main").bounding_box()
+    assert box is not None
+    place = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+    data = {"items": [], "files": [str(file)], "dragOperationsMask": 1}
+    browser = page.context.new_cdp_session(page)
+    for kind in ("dragEnter", "dragOver", "drop"):
+        browser.send("Input.dispatchDragEvent", {"type": kind, **place, "data": data})
+
+
+def test_a_file_of_council_is_dropped_translated_and_run(serve: Serve, look: Look) -> None:
     server, page = serve(), look()
-    council = {
-        "name": "Round",
-        "start_node_id": "start",
-        "nodes": {
-            "start": {"id": "start", "type": "start", "name": "Start", "next_ids": ["end"]},
-            "end": {"id": "end", "type": "end", "name": "End", "next_ids": []},
-        },
-    }
     page.goto(f"{server.url}/graphs/new")
     expect(page.locator(".react-flow__pane")).to_be_visible()
-    page.evaluate(
-        """(text) => {
-            const data = new DataTransfer();
-            data.items.add(new File([text], "council.json", {type: "application/json"}));
-            const how = {dataTransfer: data, bubbles: true, cancelable: true};
-            const event = (kind) => new DragEvent(kind, how);
-            const main = document.querySelector(".editor-main");
-            main.dispatchEvent(event("dragover"));
-            main.dispatchEvent(event("drop"));
-        }""",
-        json.dumps(council),
-    )
-    expect(page.get_by_text("Imported council.json.")).to_be_visible()
-    expect(page.locator(".react-flow__node-step")).to_have_count(2)
+    drop(page, COUNCIL)
+    expect(page.get_by_text("Imported debate.json from Council.")).to_be_visible()
+    expect(page.locator(".react-flow__node-step")).to_have_count(6)
+    expect(page.locator(".strip")).to_contain_text("At most")
+    page.get_by_label("Task for the run").fill("Four days are enough")
+    page.get_by_role("button", name="Run the draft").click()
+    run = page.get_by_role("complementary", name="Run")
+    expect(run.locator(".page-head").get_by_text("completed")).to_be_visible()
+
+
+def test_a_file_of_chatdev_is_dropped_translated_and_saved(
+    serve: Serve, look: Look, tmp_path: Path
+) -> None:
+    server, page = serve(), look()
+    file = tmp_path / "demo_loop.yaml"
+    file.write_text(CHATDEV, "utf-8")
+    page.goto(f"{server.url}/graphs/new")
+    expect(page.locator(".react-flow__pane")).to_be_visible()
+    drop(page, file)
+    expect(page.get_by_text("Imported demo_loop.yaml from ChatDev.")).to_be_visible()
+    expect(page.locator(".react-flow__node-step")).to_have_count(4)
+    expect(page.locator('[data-loop="Writer"]')).to_be_visible()
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(".react-flow__node-step")).to_have_count(0)
+    page.get_by_role("button", name="Redo").click()
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("saved", exact=True)).to_be_visible()
+    assert server.call("/graphs/demo_loop")["check"]["valid"]
+
+
+def test_a_graph_is_dropped_as_it_is_and_what_is_none_is_refused(
+    serve: Serve, look: Look, tmp_path: Path
+) -> None:
+    server, page = serve(), look()
+    own, other = tmp_path / "own.yaml", tmp_path / "letter.txt"
+    own.write_text("# kept\n" + essay(), "utf-8")
+    other.write_text("Dear reader", "utf-8")
+    page.goto(f"{server.url}/graphs/new")
+    expect(page.locator(".react-flow__pane")).to_be_visible()
+    drop(page, other)
+    expect(page.get_by_role("alert")).to_contain_text("letter.txt is no graph file")
+    drop(page, own)
+    expect(page.get_by_text("Loaded own.yaml.")).to_be_visible()
+    expect(page.locator(".react-flow__node-step")).to_have_count(3)
+    page.get_by_role("tab", name="YAML").click()
+    expect(page.locator(".cm-content")).to_contain_text("# kept")

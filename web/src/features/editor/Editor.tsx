@@ -6,7 +6,7 @@ import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react
 import { useSpeech } from "../../app/i18n";
 import { isTyping } from "../../app/keyboard";
 import { createGraph, deleteGraph, fetchGraph, saveGraph, startSession } from "../../app/queries";
-import { navigate, useParameter } from "../../app/router";
+import { Link, navigate, useParameter } from "../../app/router";
 import { useMayAct, useMayEdit } from "../../app/Entrance";
 import { call, Refused } from "../../api/client";
 import type { GraphDetail } from "../../api/types";
@@ -19,6 +19,7 @@ import type { Draft } from "./document";
 import { useGraphDraft, type GraphDraft } from "./draft";
 import { EdgeForm, LoopForm, NodeForm } from "./forms";
 import { GraphFlow, type Selection } from "./GraphFlow";
+import { ImportNote, type Notice } from "./ImportNote";
 import { importDropped } from "./importing";
 import type { Point } from "./layout";
 import { RunPane } from "./RunPane";
@@ -71,7 +72,7 @@ function Workshop({ stored, first, schema }: WorkshopProps) {
   const [selection, setSelection] = useState<Selection | null>(null);
   const [line, setLine] = useState<number | null>(null);
   const [run, setRun] = useState<string | null>(null);
-  const [notice, setNotice] = useState("");
+  const [notice, setNotice] = useState<Notice | null>(null);
   const [dropping, setDropping] = useState(false);
   const [moved, setMoved] = useState(new Map<string, Point>());
   const [fit, setFit] = useState(0);
@@ -105,7 +106,7 @@ function Workshop({ stored, first, schema }: WorkshopProps) {
   const current = view === "yaml" ? "yaml" : "canvas";
   return (
     <main className="editor" aria-label={t("editor.label")}>
-      <Bar draft={draft} stored={stored} changed={changed} saving={saving} onRun={setRun} notice={notice}>
+      <Bar draft={draft} stored={stored} changed={changed} saving={saving} onRun={setRun}>
         <Tabs
           tabs={["canvas", "yaml"].map((id) => ({ id, name: t(`editor.${id}`) }))}
           current={current}
@@ -125,6 +126,7 @@ function Workshop({ stored, first, schema }: WorkshopProps) {
           </button>
         )}
       </Bar>
+      {notice && <ImportNote notice={notice} onClose={() => setNotice(null)} />}
       <div className={`editor-body${run ? " with-run" : ""}`}>
         <nav className="palette" aria-label={t("editor.palette")}>
           <h3>{t("editor.palette")}</h3>
@@ -150,15 +152,17 @@ function Workshop({ stored, first, schema }: WorkshopProps) {
             event.preventDefault();
             setDropping(true);
           }}
-          onDragLeave={() => setDropping(false)}
+          onDragLeave={(event) => {
+            if (!event.currentTarget.contains(event.relatedTarget as Node | null)) setDropping(false);
+          }}
           onDrop={(event) => {
             setDropping(false);
             const file = event.dataTransfer.files[0];
             if (!file) return;
             event.preventDefault();
-            void importDropped(file).then((text) => {
-              draft.write(text);
-              setNotice(t("editor.imported", { name: file.name }));
+            void importDropped(file).then((found) => {
+              draft.write(found.text);
+              setNotice({ name: file.name, ...found });
               setFit((count) => count + 1);
             }, saving.fail);
           }}
@@ -323,12 +327,11 @@ interface BarProps {
   stored: GraphDetail | null;
   changed: boolean;
   saving: Saving;
-  notice: string;
   onRun: (id: string) => void;
   children: React.ReactNode;
 }
 
-function Bar({ draft, stored, changed, saving, notice, onRun, children }: BarProps) {
+function Bar({ draft, stored, changed, saving, onRun, children }: BarProps) {
   const { t } = useSpeech();
   const mayEdit = useMayEdit();
   const mayAct = useMayAct();
@@ -337,7 +340,12 @@ function Bar({ draft, stored, changed, saving, notice, onRun, children }: BarPro
       <h1>{draft.body?.id || stored?.id || t("editor.graph")}</h1>
       <span className="quiet small">{changed ? t("editor.unsaved") : t("editor.saved")}</span>
       {children}
-      <span className="grow quiet small">{notice}</span>
+      {stored && (
+        <Link className="small" href={`/graphs/${encodeURIComponent(stored.id)}/versions`}>
+          {t("graphs.versions")}
+        </Link>
+      )}
+      <span className="grow" />
       {saving.conflict && (
         <span className="note wait">
           {t("editor.conflict")}{" "}
