@@ -22,7 +22,8 @@ class Reply:
     """One answer of the server, or how it misbehaves.
 
     `drop_after` cuts the connection after so many chunks; `clean` makes the cut look like a
-    regular end. `silent` never answers. `before` and `between` are seconds of delay. `usage` may be
+    regular end. `thinking` is what it says before the answer, as DeepSeek's models do. `silent`
+    never answers. `before` and `between` are seconds of delay. `usage` may be
     any JSON in the place of what a server reports, False for none and None for null. `pieces` are
     the chunks of the content as they are, halves of characters too. An `endless` stream repeats
     them until the client hangs up.
@@ -48,6 +49,8 @@ class Reply:
     refusal: str = ""
     pieces: Sequence[str] | None = None
     endless: bool = False
+    thinking: str = ""
+    reasoning_tokens: int = 0
 
 
 @dataclass
@@ -257,6 +260,7 @@ def _usage(reply: Reply) -> dict[str, Any] | None:
         "completion_tokens": reply.output_tokens,
         "total_tokens": reply.input_tokens + reply.output_tokens,
         "prompt_tokens_details": {"cached_tokens": reply.cached_tokens},
+        "completion_tokens_details": {"reasoning_tokens": reply.reasoning_tokens},
     }
 
 
@@ -282,6 +286,8 @@ def _envelope(seen: Seen, kind: str) -> dict[str, Any]:
 
 def _completion(reply: Reply, seen: Seen) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": "".join(_pieces(reply)) or None}
+    if reply.thinking:
+        message["reasoning_content"] = reply.thinking
     if reply.calls:
         message["tool_calls"] = _calls(reply)
     if reply.refusal:
@@ -306,7 +312,10 @@ def _reason(reply: Reply) -> str | None:
 
 def _events(reply: Reply, seen: Seen) -> list[str]:
     """The chunks of a streamed answer: its text, its calls, the end, the usage."""
-    deltas: list[dict[str, Any]] = [{"content": piece} for piece in _pieces(reply)]
+    deltas: list[dict[str, Any]] = []
+    if reply.thinking:
+        deltas.append({"reasoning_content": reply.thinking})
+    deltas += [{"content": piece} for piece in _pieces(reply)]
     deltas += [{"tool_calls": [call]} for call in _calls(reply)]
     deltas += [{"refusal": reply.refusal}] if reply.refusal else []
     choices: list[dict[str, Any]] = [

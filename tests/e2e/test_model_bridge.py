@@ -72,9 +72,11 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def timeless(value: Any) -> Any:
-    """A tick without its times and without an estimate: no limit of a real model is known."""
+    """A tick without its times, an estimate (no limit of a real model is known), and what only a
+    provider can tell of a call."""
     if isinstance(value, dict):
         left_out = ("at", "took", "duration", "estimate", "estimated_from")
+        left_out += ("finish_reason", "attempt", "request_id")
         return {name: timeless(item) for name, item in value.items() if name not in left_out}
     return [timeless(item) for item in value] if isinstance(value, list) else value
 

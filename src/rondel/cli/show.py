@@ -19,7 +19,7 @@ from rondel.sessions.engine import Engine
 from rondel.sessions.records import CallRecord, QuestionRecord, StepLister, StepRecord
 from rondel.sessions.session import Session
 
-CALLS = ("ADDRESS", "MODEL", "IN", "OUT", "COST", "DURATION")
+CALLS = ("ADDRESS", "MODEL", "IN", "CACHED", "OUT", "COST", "DURATION", "END")
 
 
 def show(
@@ -62,7 +62,7 @@ async def _show(
                 _print_step(step)
         if calls:
             rows = [_call_cells(call) for call in session.ledger()]
-            print_table(CALLS, rows, right="IN OUT COST DURATION")
+            print_table(CALLS, rows, right="IN CACHED OUT COST DURATION")
     return 0
 
 
@@ -112,8 +112,10 @@ def question_text(question: QuestionRecord) -> str:
 
 
 def _call_cells(call: CallRecord) -> tuple[str, ...]:
-    tokens = f"{call.input_tokens:,}", f"{call.output_tokens:,}"
-    return call.address, call.model, *tokens, money(call.usd), length(call.duration)
+    tokens = f"{call.input_tokens:,}", f"{call.cached_tokens:,}", f"{call.output_tokens:,}"
+    again = f"attempt {call.attempt}" if call.attempt > 1 else ""
+    end = ", ".join(filter(None, (call.finish_reason, again)))
+    return call.address, call.model, *tokens, money(call.usd), length(call.duration), end
 
 
 def _line(name: str, text: str) -> None:

@@ -37,7 +37,8 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
     """What one call of a language model took.
 
     `estimated`: nobody reported the tokens, or nothing that can be; they were counted here.
-    `finish_reason` says how an answer ended that is not whole, and is empty for all others.
+    `finish_reason` says how the answer ended, as far as that is known; `attempt` which of the calls
+    for one answer this was, and `request_id` by which name its provider knows it.
     """
 
     model: str = ""
@@ -49,6 +50,8 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
     reasoning_tokens: int = 0
     estimated: bool = False
     finish_reason: str = ""
+    attempt: int = 1
+    request_id: str = ""
 
     @property
     def tokens(self) -> int:

@@ -17,6 +17,7 @@ from rondel.errors import ModelError
 from rondel.graph.guarantees import NO_KEYS, Guarantee
 from rondel.models.endpoint import Endpoint
 from rondel.models.failure import Failure
+from rondel.models.headers import listening, request_id_in
 from rondel.models.largest_call import largest_call, most_of_call
 from rondel.models.limiter import limiter_of
 from rondel.models.model import Answer, Files, Request
@@ -64,7 +65,7 @@ class BridgeModel:
         """The answer; what failed attempts streamed is followed by an empty piece, and void."""
         request = await self._with_files(request)
         tries = Tries(self._backoff, self._limiter)
-        heard = False
+        heard, number = False, 0
 
         def emit(chunk: str) -> None:
             nonlocal heard
@@ -73,7 +74,8 @@ class BridgeModel:
 
         while True:
             asked = replace(request, idempotency_key=tries.key(request.idempotency_key))
-            outcome = await self._attempt(asked, emit, tries.ticket)
+            number += 1
+            outcome = await self._attempt(asked, emit, tries.ticket, number)
             if isinstance(outcome, Answer):
                 self._limiter.answered()
                 if outcome.is_cut_off or not outcome.is_empty:
@@ -110,19 +112,20 @@ class BridgeModel:
         return replace(request, files=loaded)
 
     async def _attempt(
-        self, request: Request, emit: Callable[[str], None], ticket: int
+        self, request: Request, emit: Callable[[str], None], ticket: int, number: int
     ) -> Answer | Failure:
         exchange = self._exchange or await self._opened()
         config = self._config
         async with self._limiter.slot(config.max_concurrency, config.requests_per_minute, ticket):
             started = time.monotonic()
-            try:
-                return await exchange.once(request, emit)
-            except Failure as failure:
-                if failure.usage is not None:
-                    took = time.monotonic() - started
-                    failure.usage = msgspec.structs.replace(failure.usage, duration=took)
-                return failure
+            with listening() as headers:
+                try:
+                    outcome: Answer | Failure = await exchange.once(request, emit)
+                except Failure as failure:
+                    outcome = failure
+                finally:
+                    self._limiter.told(headers)
+        return _noted(outcome, number, request_id_in(headers), time.monotonic() - started)
 
     async def _opened(self) -> Exchange:
         """The library takes a second or two to import: not in the event loop."""
@@ -139,6 +142,20 @@ class BridgeModel:
             tries = f", and asks for {failure.retry_after:.0f} s of patience"
         text = f"{failure.what}{tries}; {failure.remedy}"
         return ModelError(self._endpoint.redaction.of(text), retryable=not failure.lasting)
+
+
+def _noted(
+    outcome: Answer | Failure, attempt: int, request_id: str, duration: float
+) -> Answer | Failure:
+    """The outcome of a call, with which it was and how its provider calls it."""
+    if outcome.usage is None:
+        return outcome
+    about = {"attempt": attempt, "request_id": request_id or outcome.usage.request_id}
+    usage = msgspec.structs.replace(outcome.usage, duration=duration, **about)
+    if isinstance(outcome, Answer):
+        return replace(outcome, usage=usage)
+    outcome.usage = usage
+    return outcome
 
 
 def _exchange_with(endpoint: Endpoint) -> Exchange:

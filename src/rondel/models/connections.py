@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import httpx2
 from pydantic_ai.models import create_async_httpx2_client
 
+from rondel.models.headers import note
 from rondel.models.redaction import origin_of
 
 CONNECT_TIMEOUT = 10.0
@@ -34,6 +35,10 @@ class PublicAddresses(logging.Filter):
 logging.getLogger("httpx2").addFilter(PublicAddresses())
 
 
+async def _heard(response: httpx2.Response) -> None:
+    note(response.headers)
+
+
 class Connections:
     """The HTTP clients and library models of one event loop; they die with it.
 
@@ -52,6 +57,7 @@ class Connections:
             limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
             client = create_async_httpx2_client(timeout=phases, limits=limits)
             client.params = httpx2.QueryParams(query)
+            client.event_hooks["response"].append(_heard)
             self._clients[key] = client
         return self._clients[key]
 

@@ -17,6 +17,7 @@ from pydantic_ai.messages import (
     ModelResponse,
     ModelResponsePart,
     TextPart,
+    ThinkingPart,
     ToolCallPart,
     ToolReturnPart,
     UserContent,
@@ -157,6 +158,11 @@ def parameters_of(request: Request, profile: ModelProfile) -> ModelRequestParame
 def text_of(response: ModelResponse) -> str:
     """What the model said, without what it thought."""
     return "".join(part.content for part in response.parts if isinstance(part, TextPart))
+
+
+def thoughts_of(response: ModelResponse) -> str:
+    """What the model thought, as far as it tells."""
+    return "".join(part.content for part in response.parts if isinstance(part, ThinkingPart))
 
 
 def calls_of(response: ModelResponse) -> Sequence[ToolCall]:

@@ -17,6 +17,8 @@ from pydantic_ai.messages import (
     PartStartEvent,
     TextPart,
     TextPartDelta,
+    ThinkingPart,
+    ThinkingPartDelta,
 )
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import RequestUsage
@@ -24,7 +26,14 @@ from pydantic_ai.usage import RequestUsage
 from rondel.engine.protocols import Usage
 from rondel.graph.surrogates import whole
 from rondel.models.connections import connections
-from rondel.models.dialogue import calls_of, messages_of, parameters_of, record_of, text_of
+from rondel.models.dialogue import (
+    calls_of,
+    messages_of,
+    parameters_of,
+    record_of,
+    text_of,
+    thoughts_of,
+)
 from rondel.models.endpoint import Endpoint
 from rondel.models.failure import Failure
 from rondel.models.failures import failure_of
@@ -78,6 +87,8 @@ class Exchange:
         settings = self._settings(request)
         if not self._endpoint.stream:
             response = await model.request(messages, settings, parameters)
+            if thought := thoughts_of(response):
+                request.think(thought)
             if text := text_of(response):
                 emit(text)
             return response
@@ -85,6 +96,8 @@ class Exchange:
             async for event in stream:
                 if text := _text_in(event):
                     emit(text)
+                elif thought := _thought_in(event):
+                    request.think(thought)
             return stream.get()
 
     def _settings(self, request: Request) -> ModelSettings:
@@ -108,7 +121,9 @@ class Exchange:
             what = f"{self._provider.name} ended its stream in the middle"
             usage = self._broken_off(request, said_in(answer))
             raise Failure(what, "check base_url and the network", usage=usage)
-        usage = self._usage(response.usage, answer, request)
+        usage = self._usage(
+            response.usage, answer, request, whole(response.provider_response_id or "")
+        )
         return replace(
             answer,
             usage=usage,
@@ -121,7 +136,9 @@ class Exchange:
         record: dict[str, Any] = json.loads(text)
         return record
 
-    def _usage(self, taken: RequestUsage, answer: Answer, request: Request) -> Usage:
+    def _usage(
+        self, taken: RequestUsage, answer: Answer, request: Request, response_id: str
+    ) -> Usage:
         """What an answer took: what is reported, if it can be."""
         said = said_in(answer)
         count = counted(taken.input_tokens, taken.output_tokens, request, said)
@@ -137,7 +154,8 @@ class Exchange:
             cached_tokens=cached,
             reasoning_tokens=_part_of(taken.details.get("reasoning_tokens"), count.output_tokens),
             estimated=count.estimated,
-            finish_reason=answer.finish_reason if answer.is_cut_off else "",
+            finish_reason=answer.finish_reason,
+            request_id=response_id,
         )
 
     def _broken_off(self, request: Request, said: str) -> Usage:
@@ -171,6 +189,15 @@ def _text_in(event: ModelResponseStreamEvent) -> str:
             return text
         case PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
             return text
+    return ""
+
+
+def _thought_in(event: ModelResponseStreamEvent) -> str:
+    match event:
+        case PartStartEvent(part=ThinkingPart(content=text)):
+            return text
+        case PartDeltaEvent(delta=ThinkingPartDelta(content_delta=thought)):
+            return thought or ""
     return ""
 
 

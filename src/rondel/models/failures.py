@@ -21,6 +21,7 @@ from pydantic_ai.exceptions import (
     UserError,
 )
 
+from rondel.models.allowance import allowance_in, seconds_of
 from rondel.models.endpoint import Endpoint
 from rondel.models.failure import Failure, Reached
 
@@ -89,7 +90,7 @@ def _refusal(error: ModelHTTPError, asked: Endpoint) -> Failure:
         case ModelRateLimitError():
             what = f"{asked.provider.name} takes no more calls for now ({said})"
             remedy = "lower max_concurrency or set requests_per_minute"
-            return Failure(what, remedy, retry_after=error.retry_after, later=True)
+            return Failure(what, remedy, retry_after=_patience(error), later=True)
     if error.status_code in (401, 403):
         what = f"{asked.provider.name} refused the key ({said})"
         return Failure(what, _keys(asked), lasting=True)
@@ -98,13 +99,28 @@ def _refusal(error: ModelHTTPError, asked: Endpoint) -> Failure:
         what = f"{asked.provider.name} refused the call to {asked.model!r} ({said})"
         return Failure(what, "check name, params and the input's length", lasting=True)
     what = f"{asked.provider.name} failed ({said})"
+    patience = _patience(error)
     return Failure(
         what,
         "try again later",
-        retry_after=error.retry_after,
-        later=error.retry_after is not None,
+        retry_after=patience,
+        later=patience is not None,
         reached="worked" if error.status_code == TOOK_TOO_LONG else "refused",
     )
+
+
+def _patience(error: ModelHTTPError) -> float | None:
+    """The seconds that the provider asks for, in one header or another.
+
+    The library reads whole ones only.
+    """
+    headers = error.headers
+    if error.retry_after is not None or headers is None:
+        return error.retry_after
+    if (asked := seconds_of(headers.get("retry-after", ""))) is not None:
+        return asked
+    said = allowance_in(headers, 0.0, 0)
+    return None if said is None or not said.wait(0.0) else said.full
 
 
 def _rejection(error: Exception, asked: Endpoint) -> Failure:

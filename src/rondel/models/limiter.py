@@ -13,6 +13,9 @@ from itertools import count
 from math import inf
 from threading import Lock
 
+from rondel.models.allowance import Allowance, allowance_in
+from rondel.models.headers import Headers
+
 MINUTE = 60.0
 
 
@@ -30,7 +33,8 @@ class Limiter:
     """First come, first served; it may be shared by event loops in several threads.
 
     A provider that says "later" is left alone by all until then, and gets fewer calls at once
-    afterwards: half as many, and slowly more again with every answer.
+    afterwards: half as many, and slowly more again with every answer. One that says what it still
+    takes gets no more than that.
     """
 
     def __init__(
@@ -46,6 +50,8 @@ class Limiter:
         self._starts: deque[float] = deque()
         self._tickets = count(1)
         self._until = -inf
+        self._allowance: Allowance | None = None
+        """What the provider said last that it still takes."""
         self._room = inf
         """How many the provider seems to bear at once."""
         self.served = 0
@@ -65,7 +71,7 @@ class Limiter:
             await self._held()
             await self._enter(most, place)
             try:
-                if self._until <= self._clock():
+                if self._take():
                     if per_minute is not None:
                         await self._pace(per_minute)
                     yield
@@ -87,9 +93,33 @@ class Limiter:
             self.served += 1
             self._room += 1 / self._room
 
+    def told(self, headers: Headers) -> None:
+        """The provider has answered somehow, and says what it still takes."""
+        with self._lock:
+            now = self._clock()
+            said = allowance_in(headers, now, max(self._inside - 1, 0))
+            if said is not None:
+                self._allowance = said
+
     async def _held(self) -> None:
-        while (left := self._until - self._clock()) > 0:
+        while (left := self._left()) > 0:
             await self._sleep(left)
+
+    def _left(self) -> float:
+        """Seconds for which the provider is to be left alone."""
+        with self._lock:
+            now, said = self._clock(), self._allowance
+            return max(self._until - now, 0.0 if said is None else said.wait(now))
+
+    def _take(self) -> bool:
+        """Whether a call may be made now; if so it counts."""
+        with self._lock:
+            now, said = self._clock(), self._allowance
+            if self._until > now or (said is not None and said.wait(now) > 0):
+                return False
+            if said is not None:
+                said.take(now)
+            return True
 
     async def _enter(self, most: int, ticket: int) -> None:
         with self._lock:

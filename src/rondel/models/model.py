@@ -124,7 +124,8 @@ class Request:
 
     `index` counts the calls of the node in the session, from 0; `text` and `data` are what the
     node was given; `emit` takes the answer piece by piece while it comes, and an empty piece when
-    the answer starts over, so that what came before it is void. A call that is made again, after
+    the answer starts over, so that what came before it is void; `think` takes what the model thinks
+    before it answers, of those that tell. A call that is made again, after
     a crash or for a retry, has the same `idempotency_key`; another call has another. `turns` are
     the exchanges that followed `messages`; with the first `stable` of these the node's next call
     will begin too, so that a provider may keep them. `schema` is the JSON Schema that the answer
@@ -143,6 +144,7 @@ class Request:
     round: int = 1
     address: str = ""
     emit: Callable[[str], None] = _unheard
+    think: Callable[[str], None] = _unheard
     charge: Callable[[Usage], None] = _unpaid
     leave: Callable[[], Awaitable[None]] = _free
     schema: dict[str, Any] | None = None

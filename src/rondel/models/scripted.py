@@ -187,7 +187,7 @@ class ScriptedModel:
         )
         reason = scripted.finish_reason
         answer = Answer(content, dict(scripted.data), calls=calls, finish_reason=reason)
-        taken = replace(self._usage(scripted), finish_reason=reason if answer.is_cut_off else "")
+        taken = replace(self._usage(scripted), finish_reason=reason)
         return dataclasses.replace(answer, usage=taken)
 
     def most(self, request: Request) -> Usage:

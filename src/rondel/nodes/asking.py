@@ -149,7 +149,12 @@ class Asker:
         """One call, within the time that the budgets around the step leave."""
         messages, stable = self._told(request)
         told = replace(
-            request, system=self.role, messages=messages, emit=stream.emit, stable=stable
+            request,
+            system=self.role,
+            messages=messages,
+            emit=stream.emit,
+            think=stream.think,
+            stable=stable,
         )
 
         async def leave() -> None:
@@ -204,6 +209,11 @@ class Stream:
         elif text := self._joiner.add(chunk):
             self._hand_on(text)
 
+    def think(self, chunk: str) -> None:
+        """Hand on a piece of what the model thinks before it answers."""
+        data = {"chunk": whole(chunk), "agent": self.agent}
+        self._ctx.emit("thinking_stream", data)
+
     def end(self) -> None:
         """The answer is over."""
         if text := self._joiner.end():
@@ -225,6 +235,9 @@ class QuietStream(Stream):
     __slots__ = ()
 
     def emit(self, chunk: str) -> None:
+        """Nobody listens."""
+
+    def think(self, chunk: str) -> None:
         """Nobody listens."""
 
 

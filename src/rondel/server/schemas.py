@@ -266,6 +266,8 @@ class UsageFace(BaseModel):
     output_tokens: int
     usd: float
     model_calls: int
+    cached_tokens: int
+    reasoning_tokens: int
 
 
 class Meter(BaseModel):

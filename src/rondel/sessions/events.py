@@ -290,6 +290,7 @@ def _question(question: Question, messages: Iterable[Message]) -> dict[str, Any]
 
 def _remarks(usage: Usage) -> dict[str, Any]:
     """What is to be said of a call that is not said of every one."""
-    names = ("cached_tokens", "reasoning_tokens", "estimated", "finish_reason")
+    names = ("cached_tokens", "reasoning_tokens", "estimated", "finish_reason", "request_id")
     remarks = {name: getattr(usage, name) for name in names}
-    return {name: value for name, value in remarks.items() if value}
+    told = {name: value for name, value in remarks.items() if value}
+    return {**told, "attempt": usage.attempt} if usage.attempt > 1 else told

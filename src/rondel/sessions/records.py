@@ -42,6 +42,8 @@ class UsageTotal(Record):
     output_tokens: int = 0
     usd: float = 0.0
     model_calls: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
 
     @property
     def tokens(self) -> int:
@@ -55,6 +57,8 @@ class UsageTotal(Record):
             self.output_tokens += call.output_tokens
             self.usd += call.usd
             self.model_calls += 1
+            self.cached_tokens += call.cached_tokens
+            self.reasoning_tokens += call.reasoning_tokens
 
 
 class StepRecord(Record):
@@ -157,7 +161,14 @@ def _loop_result(end: LoopEnd) -> LoopResult:
 def usage_of(state: SessionState) -> UsageTotal:
     """What the session has spent itself; what it shares of another's past is that one's."""
     own = state.own
-    return UsageTotal(own.input_tokens, own.output_tokens, own.usd, state.own_calls)
+    return UsageTotal(
+        own.input_tokens,
+        own.output_tokens,
+        own.usd,
+        state.own_calls,
+        own.cached_tokens,
+        own.reasoning_tokens,
+    )
 
 
 class CallRecord(Record):
@@ -171,6 +182,12 @@ class CallRecord(Record):
     output_tokens: int
     usd: float
     duration: float
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+    estimated: bool = False
+    finish_reason: str = ""
+    attempt: int = 1
+    request_id: str = ""
 
 
 class Ledger:
@@ -202,6 +219,12 @@ class Ledger:
                     usage.output_tokens,
                     usage.usd,
                     usage.duration,
+                    usage.cached_tokens,
+                    usage.reasoning_tokens,
+                    usage.estimated,
+                    usage.finish_reason,
+                    usage.attempt,
+                    usage.request_id,
                 )
 
 

@@ -6,10 +6,20 @@ import asyncio
 import random
 import threading
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rondel.models.allowance import KINDS, NAMES, seconds_of
 from rondel.models.limiter import MINUTE, Limiter
+
+HEADERS = [
+    name.format(what, kind)
+    for name in NAMES
+    for what in ("limit", "remaining", "reset")
+    for kind in KINDS
+]
+VALUES = ["0", "1", "0.5", "10", "1e9", "inf", "nan", "-1", "1s", "20ms", "9h", "6m0s"]
 
 
 @settings(max_examples=60, deadline=None)
@@ -118,3 +128,102 @@ def test_no_minute_has_more_starts_than_allowed(per_minute: int, gaps: list[floa
     asyncio.run(main())
     for place, start in enumerate(starts[per_minute:]):
         assert start - starts[place] >= MINUTE - 1e-6
+
+
+def test_a_provider_that_says_what_it_takes_gets_no_more() -> None:
+    now, starts = 0.0, []
+
+    async def sleep(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+        await asyncio.sleep(0)
+
+    limiter = Limiter(lambda: now, sleep)
+
+    async def call() -> None:
+        async with limiter.slot(1, None):
+            starts.append(round(now, 3))
+
+    async def main() -> None:
+        await call()
+        limiter.told(
+            {
+                "x-ratelimit-limit-requests": "10",
+                "x-ratelimit-remaining-requests": "2",
+                "x-ratelimit-reset-requests": "4s",
+            }
+        )
+        for _ in range(4):
+            await call()
+
+    asyncio.run(main())
+    assert starts[:3] == [0.0, 0.0, 0.0]  # two were left
+    assert starts[3] > 0.3  # eight more within four seconds
+    assert starts[4] - starts[3] > 0.3
+
+
+def test_one_that_has_no_tokens_left_is_left_alone_until_it_has() -> None:
+    now, started = 100.0, 0.0
+
+    async def sleep(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    limiter = Limiter(lambda: now, sleep)
+    limiter.told(
+        {
+            "anthropic-ratelimit-input-tokens-limit": "50000",
+            "anthropic-ratelimit-input-tokens-remaining": "0",
+            "anthropic-ratelimit-input-tokens-reset": "7",
+            "anthropic-ratelimit-requests-limit": "50",
+            "anthropic-ratelimit-requests-remaining": "49",
+            "anthropic-ratelimit-requests-reset": "1",
+        }
+    )
+
+    async def main() -> None:
+        nonlocal started
+        async with limiter.slot(1, None):
+            started = now
+
+    asyncio.run(main())
+    assert started == 107.0
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("1s", 1.0),
+        ("6m0s", 360.0),
+        ("20ms", 0.02),
+        ("1h2m3.5s", 3600.0),
+        ("7", 7.0),
+        ("2000-01-01T00:00:00Z", 0.0),
+        ("soon", None),
+        ("", None),
+        ("-3", None),
+        ("nan", None),
+    ],
+)
+def test_how_long_it_takes_is_read_in_every_spelling(text: str, seconds: float | None) -> None:
+    assert seconds_of(text) == seconds
+
+
+@given(st.dictionaries(st.sampled_from(HEADERS), st.sampled_from(VALUES) | st.text(max_size=12)))
+def test_whatever_headers_say_nobody_waits_for_ever(headers: dict[str, str]) -> None:
+    now = 0.0
+
+    async def sleep(seconds: float) -> None:
+        nonlocal now
+        assert 0 < seconds <= 3600
+        now += seconds
+
+    limiter = Limiter(lambda: now, sleep)
+    limiter.told(headers)
+
+    async def main() -> None:
+        for _ in range(20):
+            async with limiter.slot(1, None):
+                pass
+
+    asyncio.run(main())

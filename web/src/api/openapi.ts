@@ -503,6 +503,8 @@ export interface components {
             output_tokens: number;
             usd: number;
             model_calls: number;
+            cached_tokens: number;
+            reasoning_tokens: number;
         };
         VersionFace: {
             version: string;

@@ -111,12 +111,15 @@ def _added(total: Usage, calls: list[Usage]) -> Usage:
     """
     given, received = total.input_tokens, total.output_tokens
     usd, duration = total.usd, total.duration
+    cached, reasoning = total.cached_tokens, total.reasoning_tokens
     for call in calls:
         given += call.input_tokens
         received += call.output_tokens
         usd += call.usd
         duration += call.duration
-    return Usage("", given, received, usd, duration)
+        cached += call.cached_tokens
+        reasoning += call.reasoning_tokens
+    return Usage("", given, received, usd, duration, cached, reasoning)
 
 
 # They end
