@@ -181,7 +181,7 @@ async def _disturbed(case: Case, jitter: int, actions: list[tuple[int, str]]) ->
             await session.pause()
         elif action == "resume" and status in ("running", "paused"):
             await session.resume()
-        elif action == "answer" and session.questions:
+        elif action == "answer" and session.questions():
             await people.answer_one(session)
     if session.status in ("paused", "running"):
         await session.resume()

@@ -61,7 +61,7 @@ class Life:
             await session.pause()
         elif action == "resume" and status in ("running", "paused"):
             await session.resume()
-        elif action == "answer" and session.questions and self._answers:
+        elif action == "answer" and session.questions() and self._answers:
             await session.answer(self._answers.pop(0))
         return session
 

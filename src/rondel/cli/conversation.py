@@ -107,7 +107,7 @@ class TerminalSession:
     def _rests(self, session: Session) -> bool:
         status = session.status
         if status == "waiting":
-            return session.questions.keys() <= self.unanswered.keys()
+            return {asked.node_id for asked in session.asking} <= self.unanswered.keys()
         return status in PARKED
 
     def _waits_for_enter(self, session: Session) -> bool:

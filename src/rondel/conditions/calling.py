@@ -11,7 +11,7 @@ from rondel.errors import StepFailed
 
 
 class FunctionCondition:
-    """Whether a plain function of the message returns something true."""
+    """Whether a plain function of the message returns something true; a text is no answer."""
 
     __slots__ = ("_function",)
 
@@ -25,6 +25,11 @@ class FunctionCondition:
         if result is False:
             return False
         refuse_awaitable(result, self._function, "a condition")
+        if result and isinstance(result, str):
+            raise StepFailed(
+                f"the condition {name_of(self._function)!r} returned {result!r}, a text; "
+                "it must say whether the edge fires: return True or False"
+            )
         return bool(result)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from typing import Any, NoReturn
 
 import msgspec
@@ -21,6 +22,28 @@ class NoData(dict[str, Any]):
 
 
 NO_DATA = NoData()
+
+
+class GivenData(dict[str, Any]):
+    """The data that a node was given: a copy, so whoever changes it is told that it is in vain."""
+
+    __slots__ = ()
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise TypeError(
+            "what a node was given is never changed; return what it hands on, as in: "
+            "return {**inp.data, 'score': 90}"
+        )
+
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> dict[str, Any]:
+        return deepcopy(dict(self), memo)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (dict(self),)
+
 
 TASK = "TASK"
 """The source of the message that start nodes get."""

@@ -137,7 +137,7 @@ class Context(Protocol):
 
     @property
     def data(self) -> dict[str, Any]:
-        """The merge of its messages' data, later wins; a fresh dict."""
+        """The merge of its messages' data, later wins; a copy that cannot be changed."""
         ...
 
     @property

@@ -53,7 +53,13 @@ class FunctionProcessor:
         match result:
             case Emit() | Nothing() | Suspend():
                 return result
-            case list() | tuple():
+            case tuple():
+                raise StepFailed(
+                    f"node {ctx.node_id!r}: the function {name_of(self._function)!r} returned a "
+                    "tuple; return a list for several messages, or Message(text, data) for a "
+                    "text with its data"
+                )
+            case list():
                 messages = tuple([self._message(item, ctx) for item in result])
                 return Emit(messages) if messages else NOTHING
             case _:

@@ -26,7 +26,10 @@ from rondel.sessions.reading import Reading
 from rondel.sessions.registry import default_registry
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from rondel.engine.shell.binding import Binding
+    from rondel.sessions import fields as given
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -188,10 +191,16 @@ class Graph:
     def node(self, function: Function, /) -> Function: ...
     @overload
     def node(
-        self, /, *, id: str = "", blocking: bool = False, **fields: Any
+        self, /, *, id: str = "", blocking: bool = False, **fields: Unpack[given.NodeFields]
     ) -> Callable[[Function], Function]: ...
     def node(
-        self, function: Any = None, /, *, id: str = "", blocking: bool = False, **fields: Any
+        self,
+        function: Any = None,
+        /,
+        *,
+        id: str = "",
+        blocking: bool = False,
+        **fields: Unpack[given.NodeFields],
     ) -> Any:
         """Make a function a node; the node's id is the function's name unless one is given."""
 
@@ -204,7 +213,9 @@ class Graph:
 
         return decorate if function is None else decorate(function)
 
-    def add(self, id: str, type: str | Processor, config: Any = None, **fields: Any) -> None:
+    def add(
+        self, id: str, type: str | Processor, config: Any = None, **fields: Unpack[given.NodeFields]
+    ) -> None:
         """Add a node of a built-in or registered type, or one run by a processor of your own."""
         if isinstance(type, str):
             node = {"id": id, "type": type, "config": config or {}, **fields}
@@ -215,7 +226,9 @@ class Graph:
         self._body.setdefault("nodes", []).append(node)
         self._changed()
 
-    def edge(self, source: str, target: str, when: Any = None, **fields: Any) -> None:
+    def edge(
+        self, source: str, target: str, when: given.When = None, **fields: Unpack[given.EdgeFields]
+    ) -> None:
         """Lead an edge from one node to another; `when` is an expression or a function.
 
         `process` may be a function, too: of a message, for what it makes of it.
@@ -223,8 +236,9 @@ class Graph:
         edge: dict[str, Any] = {"from": source, "to": target, **fields}
         edges = self._body.setdefault("edges", [])
         between = f"{source} -> {target} (edge {len(edges) + 1})"
-        if callable(fields.get("process")):
-            edge["process"] = self._functions.process(f"process {len(edges)}", fields["process"])
+        process = fields.get("process")
+        if callable(process):
+            edge["process"] = self._functions.process(f"process {len(edges)}", process)
             self._functions.code[f"process {between}"] = fields["process"]
         if callable(when):
             edge["condition"] = self._functions.condition(f"when {len(edges)}", when)
@@ -236,12 +250,12 @@ class Graph:
         edges.append(edge)
         self._changed()
 
-    def loop(self, head: str, **contract: Any) -> None:
+    def loop(self, head: str, **contract: Unpack[given.LoopFields]) -> None:
         """Give the loop headed by a node its contract."""
         self._body.setdefault("loops", {})[head] = contract
         self._changed()
 
-    def limits(self, **limits: Any) -> None:
+    def limits(self, **limits: Unpack[given.LimitFields]) -> None:
         """Bound the whole run."""
         self._body.setdefault("limits", {}).update(limits)
         self._changed()
@@ -251,12 +265,12 @@ class Graph:
         self._document["prices"] = {model: dict(price) for model, price in prices.items()}
         self._changed()
 
-    def breaker(self, switch: bool = True, /, **settings: Any) -> None:
+    def breaker(self, switch: bool = True, /, **settings: Unpack[given.BreakerFields]) -> None:
         """Say when the circuit breaker trips, or switch it off with False."""
         self._body["breaker"] = settings if switch else "off"
         self._changed()
 
-    def memory(self, **section: Any) -> None:
+    def memory(self, **section: Unpack[given.MemoryFields]) -> None:
         """Say what working memory takes and keeps, and which nodes promote to it."""
         self._body.setdefault("memory", {}).update(section)
         self._changed()

@@ -82,10 +82,9 @@ class Session:
         """The session as this process drives it, if it does."""
         return self._local.drive
 
-    @property
-    def questions(self) -> dict[str, str]:
-        """The open questions, oldest first: the asking node's id and what it asks."""
-        return {question.node_id: question.description for question in self.asking}
+    def questions(self) -> list[QuestionRecord]:
+        """The open questions, oldest first: `node_id`, `description`, `actions`, `address`."""
+        return self.asking
 
     @property
     def asking(self) -> list[QuestionRecord]:

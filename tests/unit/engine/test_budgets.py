@@ -556,7 +556,7 @@ async def test_whoever_takes_a_session_up_again_the_time_between_is_not_wall_tim
     async with Engine(tmp_path / "db") as engine:
         session = await engine.start(graph)
         await hangs.wait()
-        await until(lambda: bool(session.questions))
+        await until(lambda: bool(session.questions()))
     clock.time += 50_000
     async with Engine(tmp_path / "db") as engine:
         session = engine.get(session.id)
@@ -569,7 +569,7 @@ async def test_whoever_takes_a_session_up_again_the_time_between_is_not_wall_tim
             await session.pause()
         if session.status in ("running", "paused"):
             await session.resume()
-        if session.questions:
+        if session.questions():
             await session.answer("yes")
         result = await session.settled()
         assert (result.status, result.reason) == ("completed", "")

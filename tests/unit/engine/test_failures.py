@@ -375,9 +375,16 @@ def test_a_condition_that_is_async_is_refused() -> None:
     assert played.times["e"] == 0
 
 
-@pytest.mark.parametrize(("value", "ran"), [(0, 0), ("", 0), (None, 0), (1, 1), ("x", 1)])
+@pytest.mark.parametrize(("value", "ran"), [(0, 0), ("", 0), (None, 0), (1, 1), ([1], 1)])
 def test_a_condition_is_judged_as_python_judges_it(value: Any, ran: int) -> None:
     assert play(gated(lambda message: value)).times["e"] == ran
+
+
+def test_a_condition_that_returns_a_text_is_told_so() -> None:
+    played = play(gated(lambda message: "reject"))
+    assert played.result.status == "failed"
+    assert "returned 'reject', a text" in played.result.message
+    assert "return True or False" in played.result.message
 
 
 # Routers

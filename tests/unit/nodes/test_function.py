@@ -35,7 +35,6 @@ def returning(result: Any) -> FunctionProcessor:
             ["a", {"b": 1}, Message("c"), None],
             [Message("a"), Message("", {"b": 1}), Message("c"), Message()],
         ),
-        (("a", "b"), [Message("a"), Message("b")]),
     ],
 )
 def test_what_a_function_returns_becomes_messages(result: Any, messages: list[Message]) -> None:
@@ -46,6 +45,13 @@ def test_what_a_function_returns_becomes_messages(result: Any, messages: list[Me
         outcome = step(processor, FakeContext())
         assert isinstance(outcome, Emit)
         assert list(outcome.messages) == messages
+
+
+def test_a_tuple_is_refused_with_what_to_return() -> None:
+    with pytest.raises(
+        StepFailed, match=r"returned a tuple; return a list .* Message\(text, data\)"
+    ):
+        step(returning(("text", {"score": 1})), FakeContext())
 
 
 @pytest.mark.parametrize("result", [NOTHING, []])

@@ -38,7 +38,11 @@ async def test_graphs_of_one_name_are_not_mistaken_for_each_other(tmp_path: Path
     async with Engine(tmp_path / "db") as engine:
         configs = [engine.get(id).graph.document["graph"]["nodes"][0]["config"] for id in ids]
         assert [config["description"] for config in configs] == ["red?", "blue?", "red?"]
-        assert [engine.get(id).questions["H"] for id in ids] == ["red?", "blue?", "red?"]
+        assert [engine.get(id).questions()[0].description for id in ids] == [
+            "red?",
+            "blue?",
+            "red?",
+        ]
 
 
 async def test_a_variable_that_changed_is_read_again(

@@ -29,11 +29,11 @@ async def test_a_question_suspends_and_its_answer_goes_on() -> None:
         session = await engine.start(asking("h"))
         result = await session.settled()
         assert result.status == "waiting"
-        assert session.questions == {"h": "h?"}
+        assert {asked.node_id: asked.description for asked in session.questions()} == {"h": "h?"}
         await session.answer("fine")
         result = await session.settled()
         assert (result.status, result.output) == ("completed", "fine")
-        assert session.questions == {}
+        assert session.questions() == []
 
 
 def test_the_events_of_a_question_tell_what_was_asked_and_answered() -> None:
@@ -75,11 +75,14 @@ async def test_two_open_questions_are_answered_in_any_order_by_name(order: list[
     async with Engine(db=None) as engine:
         session = await engine.start(asking("h1", "h2"))
         await session.settled()
-        assert session.questions == {"h1": "h1?", "h2": "h2?"}
+        assert {asked.node_id: asked.description for asked in session.questions()} == {
+            "h1": "h1?",
+            "h2": "h2?",
+        }
         first, second = order
         await session.answer(f"to {first}", node=first)
         assert (await session.settled()).status == "waiting"
-        assert list(session.questions) == [second]
+        assert [asked.node_id for asked in session.questions()] == [second]
         with pytest.raises(WrongState, match=first):
             await session.answer("twice", node=first)
         await session.answer(f"to {second}", node=second)
@@ -145,7 +148,7 @@ async def test_the_other_branch_goes_on_while_a_human_is_waited_for() -> None:
     chain(graph, "s", "slow", "more", "e")
     async with Engine(db=None) as engine:
         session = await engine.start(graph)
-        await until(lambda: bool(session.questions))
+        await until(lambda: bool(session.questions()))
         assert session.status == "running"
         gate.set()
         result = await session.settled()
@@ -180,7 +183,7 @@ async def test_an_answer_while_another_branch_runs_is_taken_at_once() -> None:
     chain(graph, "s", "slow", "e")
     async with Engine(db=None) as engine:
         session = await engine.start(graph)
-        await until(lambda: bool(session.questions))
+        await until(lambda: bool(session.questions()))
         await session.answer("early")
         await until(lambda: after == ["early"])
         assert session.status == "running"
@@ -196,7 +199,7 @@ async def test_an_answer_in_a_pause_waits_for_the_resume() -> None:
         assert session.status == "paused"
         await session.answer("noted")
         assert (await session.settled()).status == "paused"
-        assert session.questions == {}
+        assert session.questions() == []
         await session.resume()
         assert (await session.settled()).output == "noted"
 
@@ -208,7 +211,7 @@ async def test_a_pause_of_a_waiting_session_ends_in_waiting_again() -> None:
         await session.pause()
         await session.resume()
         assert session.status == "waiting"
-        assert session.questions != {}
+        assert session.questions() != []
         await session.answer("x")
         assert (await session.settled()).status == "completed"
 
@@ -218,7 +221,7 @@ async def test_stopping_a_waiting_session_withdraws_the_question() -> None:
         session = await engine.start(asking("h"))
         await session.settled()
         await session.stop()
-        assert session.questions == {}
+        assert session.questions() == []
         with pytest.raises(WrongState):
             await session.answer("late")
         assert (await session.result()).status == "cancelled"
@@ -279,3 +282,18 @@ async def test_an_answer_of_any_kind_counts_as_one(answer: Any) -> None:
         assert result.status == "completed"
         assert result.output is not None
         assert result.output.startswith("got")
+
+
+async def test_a_program_answers_the_questions_that_events_tell_it_of() -> None:
+    graph = Graph("g")
+    graph.add("Editor", "human", {"description": "good?", "actions": ["approve", "revise"]})
+    async with Engine(db=None) as engine:
+        session = await engine.start(graph, "x")
+        async for event in session.events():
+            if event.event == "human_input_required":
+                for question in session.questions():
+                    assert (question.node_id, question.description) == ("Editor", "good?")
+                    await session.answer(question.actions[0], node=question.node_id)
+        result = await session.result()
+        assert session.questions() == []
+    assert result.output == "approve"

@@ -71,7 +71,7 @@ async def test_whoever_does_not_drive_a_session_learns_what_became_of_its_contro
     busy = asyncio.Event()
     async with Engine(tmp_path / "db") as engine, Engine(tmp_path / "db") as other:
         session = await engine.start(asking_beside(busy))
-        await until(lambda: bool(session.questions))
+        await until(lambda: bool(session.questions()))
         far = other.get(session.id)
         delivered = await far.control(Signal("Ada", "go", 1))
         assert (delivered.changed, delivered.taken) == (True, True)
@@ -105,7 +105,7 @@ async def test_of_two_answers_at_once_one_is_told_so_and_the_other_is_refused(
     graph = asking_beside(free)
     async with Engine(tmp_path / "db") as engine, Engine(tmp_path / "db") as other:
         session = await engine.start(graph)
-        await until(lambda: bool(session.questions))
+        await until(lambda: bool(session.questions()))
         if not busy:
             await session.settled()
         far = other.get(session.id)
@@ -126,7 +126,7 @@ async def test_a_letter_is_read_by_a_driver_that_has_just_parked(tmp_path: Path)
     busy = asyncio.Event()
     async with Engine(tmp_path / "db") as engine, Engine(tmp_path / "db") as other:
         session = await engine.start(asking_beside(busy))
-        await until(lambda: bool(session.questions))
+        await until(lambda: bool(session.questions()))
         engine.store.changes = lambda: 0  # type: ignore[method-assign]  # it never looks
         await Delivery(other.get(session.id)._local).post(Answer("Ada", "yes"))
         busy.set()
@@ -138,7 +138,7 @@ async def test_a_letter_to_a_session_that_has_ended_is_refused(tmp_path: Path) -
     busy = asyncio.Event()
     async with Engine(tmp_path / "db") as engine, Engine(tmp_path / "db") as other:
         session = await engine.start(asking_beside(busy))
-        await until(lambda: bool(session.questions))
+        await until(lambda: bool(session.questions()))
         letter = await Delivery(other.get(session.id)._local).post(Stop("Ada"))
         late = await Delivery(other.get(session.id)._local).post(Signal("Ada", "late"))
         await until(lambda: other.store.reply_to(late) is not None)

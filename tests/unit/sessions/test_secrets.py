@@ -242,7 +242,7 @@ def test_in_another_process_the_key_is_found_in_the_environment_or_the_graph(
             if way == "graph":
                 await engine.resume(id, Graph.loads(ASKING.format(key=KEY, url=url)))
             session = engine.get(id)
-            assert session.questions
+            assert session.questions()
             if way == "neither":
                 with pytest.raises(CallError) as caught:
                     await session.answer("go")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mypy_extensions import mypyc_attr
 
 from rondel.engine.core.step import Step
-from rondel.engine.message import Message, task_message
+from rondel.engine.message import GivenData, Message, task_message
 from rondel.engine.protocols import Recalled, Usage
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class StepContext:
 
     @property
     def data(self) -> dict[str, Any]:
-        return self.step.transcript.data(self.step.inputs)
+        return GivenData(self.step.transcript.data(self.step.inputs))
 
     @property
     def state(self) -> Any:
