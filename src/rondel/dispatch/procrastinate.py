@@ -47,7 +47,12 @@ class ProcrastinateDispatcher:
 
     def __init__(self, url: str, lease: float = LEASE) -> None:
         self._lease = lease
-        connector = PsycopgConnector(conninfo=url, min_size=1, max_size=_CONNECTIONS)
+        connector = PsycopgConnector(
+            conninfo=url,
+            min_size=1,
+            max_size=_CONNECTIONS,
+            kwargs={"prepare_threshold": None},  # a pooler may stand between
+        )
         self._app = App(connector=connector)
         self._jobs = self._app.job_manager = FairJobs(connector, Shares())
         self._worker: FairWorker | None = None

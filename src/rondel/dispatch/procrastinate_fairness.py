@@ -7,17 +7,25 @@ is passed over there.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 
 from procrastinate.connector import BaseAsyncConnector, BaseConnector
-from procrastinate.jobs import Job
+from procrastinate.exceptions import ConnectorException
+from procrastinate.jobs import Job, Status
 from procrastinate.manager import JobManager
 from procrastinate.worker import Worker
+from psycopg.errors import RaiseException
 
 from rondel.dispatch.shares import Shares
 
 LINE = 1000
 """Of a group's waiting sessions, how many count when a new one is put in line."""
+
+TRIES = 60
+"""How often the end of a job is noted where the database is away, a second apart."""
+
+_PAUSE = 1.0
 
 INDEX = """
 SELECT pg_advisory_xact_lock(1380929093);
@@ -63,6 +71,19 @@ class FairJobs(JobManager):
             _FETCH, queues=list(queues), full=full, worker_id=worker_id
         )
         return Job.from_row(rows[0]) if rows else None
+
+    async def finish_job(self, job: Job, status: Status, delete_job: bool) -> None:
+        """A job is over, unless it was given to another worker meanwhile."""
+        tries = 0
+        while True:
+            try:
+                await super().finish_job(job, status, delete_job)
+                return
+            except ConnectorException as error:
+                tries += 1
+                if isinstance(error.__cause__, RaiseException) or tries >= TRIES:
+                    return  # if need be it is put back with this worker's other jobs
+            await asyncio.sleep(_PAUSE)
 
 
 class FairWorker(Worker):

@@ -263,7 +263,11 @@ class Store(Protocol):
         ...
 
     def release(self, id: str, owner: str) -> None:
-        """Give a lease back; nothing happens if it is not this owner's."""
+        """Give a lease back; nothing happens if it is not this owner's.
+
+        On an event loop that may happen soon after, and after all that was written before; this
+        store's next `acquire` or `lease` of the session waits for it.
+        """
         ...
 
     def lease(self, id: str) -> Lease | None:

@@ -113,6 +113,7 @@ class Session:
             local.audience,
             after,
             local.check_alive,
+            local.store.ready,
         )
         local.audience.join(watcher)
         return watcher.events()

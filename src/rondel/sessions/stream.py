@@ -14,6 +14,8 @@ from weakref import WeakSet
 
 from rondel.engine.shell.notifier import Notifier, wake
 from rondel.engine.ticks import AnyTick
+from rondel.errors import JournalUnwritable
+from rondel.journal.store import Durable
 from rondel.sessions.event import Event
 from rondel.sessions.events import Narrator
 
@@ -89,12 +91,14 @@ class Watcher:
         bell: Notifier,
         after: int,
         check: Callable[[], None],
+        ready: Callable[[], Durable],
     ) -> None:
         self._narrator = narrator
         self._read = read
         self._bell = bell
         self._after = after
         self._check = check
+        self._ready = ready
         self._position = 0
         self._live: deque[tuple[int, Event]] = deque(maxlen=LIVE_LIMIT)
 
@@ -105,7 +109,7 @@ class Watcher:
     async def events(self) -> AsyncIterator[Event]:
         """Every durable event after the given number, with live ones between, until the end."""
         while True:
-            ticks = self._read(self._position)
+            ticks = await self._next()
             for number, tick in enumerate(ticks, 1):
                 for event in self._told(tick):
                     yield event
@@ -118,6 +122,17 @@ class Watcher:
             if not ticks:
                 self._check()
                 await self._bell.wait()
+
+    async def _next(self) -> Sequence[AnyTick]:
+        """The next ticks, once the store can be read."""
+        while True:
+            try:
+                return self._read(self._position)
+            except JournalUnwritable:
+                back = self._ready()
+                if back is None:
+                    raise
+            await back
 
     def _told(self, tick: AnyTick) -> list[Event]:
         live = self._heard() if self._live else []

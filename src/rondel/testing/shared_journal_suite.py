@@ -87,6 +87,7 @@ class SharedJournalSuite(JournalSuite):
             await done(store.append("a", tick(2, "mine")))
         assert other.read("a", 0) == [tick(0), tick(1, "yours")]
         other.release("a", "you")
+        assert other.lease("a") is None
         assert store.acquire("a", "me", HOUR).granted
         await done(store.append("a", tick(2, "mine")))
         assert len(other.read("a", 0)) == 3

@@ -84,6 +84,12 @@ SELECT (SELECT key FROM made), (SELECT length FROM parent),
     (SELECT key FROM rondel.session WHERE id = %(id)s)
 """
 
+_RELEASE = """
+UPDATE rondel.head h SET owner = NULL, until = NULL
+FROM unnest(%s::bigint[], %s::text[]) AS given (session, owner)
+WHERE h.session = given.session AND h.owner = given.owner
+"""
+
 _SNAPSHOT = """
 INSERT INTO rondel.snapshot (session, n, state) VALUES (%s, %s, %s)
 ON CONFLICT (session, n) DO UPDATE SET state = excluded.state
@@ -102,7 +108,8 @@ def write(db: Connection, batch: list[Change], known: set[bytes], again: bool) -
     """
     births = [(change, change.birth) for change in batch if change.birth is not None]
     snapshots = [(change, change.snapshot) for change in batch if change.snapshot is not None]
-    if not births and not snapshots:
+    releases = [change for change in batch if change.release is not None]
+    if not births and not snapshots and not releases:
         moves = moves_of(batch)
         _append(db, moves, again)
     else:
@@ -113,6 +120,7 @@ def write(db: Connection, batch: list[Change], known: set[bytes], again: bool) -
             for change, snapshot in snapshots:
                 if change.error is None:
                     _keep(db, change.head.key, snapshot)
+            _release(db, releases)
         known.update(birth.digest for _, birth in births)
     for move in moves.values():
         if move.head.error is None:
@@ -234,6 +242,12 @@ def _refusal(birth: Birth, parent_length: int | None) -> RondelError:
         except RondelError as error:
             return error
     return JournalError(f"there is a session {row.id!r} already")
+
+
+def _release(db: Connection, releases: list[Change]) -> None:
+    if releases:
+        keys = [change.head.key for change in releases]
+        db.execute(_RELEASE, (keys, [stored(change.release or "") for change in releases]))
 
 
 def _keep(db: Connection, key: int, snapshot: Snapshot) -> None:

@@ -14,7 +14,7 @@ from rondel.journal.store import SessionRow
 class Head:
     """Where a session's ticks end, as far as this process has written them."""
 
-    __slots__ = ("error", "id", "key", "last", "length", "made", "owner", "ttl")
+    __slots__ = ("__weakref__", "error", "id", "key", "last", "length", "made", "owner", "ttl")
 
     def __init__(self, id: str, key: int = 0, length: int = 0, owner: str | None = None) -> None:
         self.id = id
@@ -71,6 +71,8 @@ class Change:
     due: float | None = None
     birth: Birth | None = None
     snapshot: Snapshot | None = None
+    release: str | None = None
+    """The owner who gives the session's lease back, after all that."""
     future: asyncio.Future[None] | None = None
     is_over: bool = False
     written: float = 0.0
@@ -135,9 +137,9 @@ def moves_of(batch: list[Change]) -> dict[int, Move]:
     moves: dict[int, Move] = {}
     for change in batch:
         head = change.head
-        if head.error is not None:
+        if head.error is not None and change.release is None:
             change.error = change.error or head.error
-        elif change.birth is None:
+        elif change.birth is None and change.release is None:
             moves.setdefault(head.key, Move(head)).add(change)
     return moves
 

@@ -18,6 +18,9 @@ T = TypeVar("T")
 PATIENCE = 15.0
 """Seconds for which a caller waits for a database that is away."""
 
+ON_LOOP = 1.0
+"""The same for a caller on an event loop, which stands still meanwhile."""
+
 IDLE = 4
 """How many connections are kept for the next callers."""
 
@@ -32,17 +35,20 @@ class Connections:
         self._idle = [first]
         self._closed = False
         self._is_away = False
+        self._waiting: asyncio.Future[None] | None = None
 
     def ready(self) -> Durable:
         """None as far as is known; while the database is away, an awaitable until it is back."""
         loop = asyncio._get_running_loop()
         if loop is None or not self._is_away:
             return None
-        return loop.run_in_executor(None, self._wait)
+        if self._waiting is None or self._waiting.done() or self._waiting.get_loop() is not loop:
+            self._waiting = loop.run_in_executor(None, self._wait)
+        return asyncio.shield(self._waiting)
 
     def call(self, job: Callable[[Connection], T]) -> T:
         """Do the job; if the database goes away meanwhile, do it again on another connection."""
-        deadline = time.monotonic() + min(PATIENCE, self._database.patience)
+        deadline = time.monotonic() + self._patience()
         while True:
             try:
                 return self._call(job)
@@ -75,6 +81,12 @@ class Connections:
         self._closed = True
         while self._idle:
             self._idle.pop().close()
+
+    def _patience(self) -> float:
+        """How long the caller waits: an event loop hardly does, it has `ready` for that."""
+        if asyncio._get_running_loop() is None:
+            return min(PATIENCE, self._database.patience)
+        return 0.0 if self._is_away else ON_LOOP
 
     def _wait(self) -> None:
         db = self._database.patiently(self._database.connect)

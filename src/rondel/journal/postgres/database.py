@@ -59,6 +59,10 @@ class PostgresDatabase:
         self._waits = durability != "off"
         self.patience = patience
         self.name = _name(url)
+        self.is_pooled = False
+        """Whether another program stands between, such as pgbouncer: a connection is then not one
+        with the server, so nothing that a connection remembers there can be counted on."""
+        self._is_known = False
 
     def connect(self) -> Connection:
         """A connection; each statement is a transaction of its own unless one is begun."""
@@ -68,7 +72,12 @@ class PostgresDatabase:
             connect_timeout=CONNECTING,
             application_name="rondel",
         )
-        if not self._waits:
+        if not self._is_known:
+            self.is_pooled = _is_pooled(connection)
+            self._is_known = True
+        if self.is_pooled:
+            connection.prepare_threshold = None
+        elif not self._waits:
             connection.execute("SET synchronous_commit = off")
         return connection
 
@@ -146,6 +155,12 @@ def is_away(error: psycopg.Error) -> bool:
     if isinstance(error, psycopg.OperationalError):
         return error.sqlstate is None or error.sqlstate.startswith(("08", "53300"))
     return False
+
+
+def _is_pooled(connection: Connection) -> bool:
+    """Whether the process that answers is not the one that greeted."""
+    (pid,) = connection.execute("SELECT pg_backend_pid()").fetchone() or (0,)
+    return connection.info.backend_pid != int(pid)
 
 
 def _name(url: str) -> str:

@@ -34,11 +34,13 @@ _BEATS = 3
 
 _NAP = 0.2
 _LONG = 5.0
+_LOOK = 0.2
 
 _BEAT = """
 INSERT INTO rondel.driver (owner, until) VALUES (%(owner)s, rondel.now() + %(ttl)s)
 ON CONFLICT (owner) DO UPDATE SET until = excluded.until
 """
+_WRITTEN = "SELECT pg_current_wal_insert_lsn()::text"
 _FORGET_OLD = "DELETE FROM rondel.driver WHERE until < rondel.now() - 86400"
 
 
@@ -59,6 +61,8 @@ class Pulse:
         self._is_due = False
         """Whether there is something to tell."""
         self._told = 0.0
+        self._written: str | None = None
+        """How far the server has written, where it cannot be listened to."""
         self._closed = False
         self._listening = threading.Event()
         self._starting = threading.Lock()
@@ -121,7 +125,8 @@ class Pulse:
         while not self._closed:
             try:
                 with self._database.connect() as db:
-                    db.execute(f"LISTEN {CHANNEL}")
+                    if not self._database.is_pooled:
+                        db.execute(f"LISTEN {CHANNEL}")
                     self._changes += 1  # nobody knows what was told before
                     self._listening.set()
                     self._live(db)
@@ -141,16 +146,23 @@ class Pulse:
             db.execute("DELETE FROM rondel.driver WHERE owner = %s", (stored(owner),))
 
     def _hear(self, db: Connection) -> None:
+        is_pooled = self._database.is_pooled
         self._take(db)  # what came while something else was asked
-        wait = _LONG
+        wait = _LOOK if is_pooled else _LONG
         if self._drivers:
             wait = min(wait, max(self._next_beat - time.monotonic(), 0.0))
         if self._is_due:
             wait = min(wait, max(self._told + PAUSE - time.monotonic(), 0.0))
-        self._rest(wait, db.fileno())
+        self._rest(wait, *(() if is_pooled else (db.fileno(),)))
         self._take(db)
 
     def _take(self, db: Connection) -> None:
+        """Take in what others told; behind a pooler only that somebody has written."""
+        if self._database.is_pooled:
+            (written,) = db.execute(_WRITTEN).fetchone() or (None,)
+            self._changes += written != self._written
+            self._written = written
+            return
         for heard in db.notifies(timeout=0):
             if heard.payload != self._name:
                 self._changes += 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from time import monotonic
+from weakref import WeakValueDictionary
 
 from rondel.engine.ticks import AnyTick
 from rondel.errors import UnknownSession, Unstorable
@@ -59,6 +60,8 @@ class PostgresStore:
         self._pulse = Pulse(database)
         self._writer = Writer(database, self._pulse.touch)
         self._heads: dict[str, Head] = {}
+        self._released: WeakValueDictionary[str, Head] = WeakValueDictionary()
+        """Sessions whose lease is being given back."""
 
     def __str__(self) -> str:
         return self.name
@@ -212,14 +215,17 @@ class PostgresStore:
 
     def release(self, id: str, owner: str) -> None:
         """Give a lease back; nothing happens if it is not this owner's."""
+        head = self._heads.get(id)
+        if head is not None and head.owner == owner and head.key:
+            self._writer.submit(Change(head, release=owner))
+            self._released[id] = self._heads.pop(id)
+            return
         self._after_writing(id)
         self._connections.call(lambda db: leases.release(db, id, owner))
-        head = self._heads.get(id)
-        if head is not None and head.owner == owner:
-            del self._heads[id]
 
     def lease(self, id: str) -> Lease | None:
         """The lease that runs now, or None."""
+        self._after_writing(id)
         return self._connections.call(lambda db: leases.running(db, id))
 
     def abandoned(self, limit: int = 100) -> list[str]:
@@ -352,6 +358,7 @@ class PostgresStore:
     def _after_writing(self, id: str) -> None:
         """Go on once all is written that was asked for in the session."""
         self._writer.settle(self._heads.get(id))
+        self._writer.settle(self._released.pop(id, None))
 
     def _head(self, id: str) -> Head:
         head = self._heads.get(id)

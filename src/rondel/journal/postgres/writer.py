@@ -170,12 +170,15 @@ class Writer:
         if ARMED:
             crash_point("after_commit")
 
-    @staticmethod
-    def _refuse(batch: list[Change], error: RondelError) -> None:
+    def _refuse(self, batch: list[Change], error: RondelError) -> None:
         """Nothing of the batch was written, so its sessions are not what their drivers think."""
         for change in batch:
             change.error = change.error or error
             change.head.error = change.head.error or error
+        # A lease that is not given back would be prolonged for as long as this process lives.
+        kept = [Change(change.head, release=change.release) for change in batch if change.release]
+        if not self._closed:
+            self._queue.extend(kept)
 
     def _wake(self, batch: list[Change]) -> None:
         """Tell everybody who waits, with one call for each loop."""
