@@ -14,16 +14,18 @@ from pydantic import (
     ValidationInfo,
     create_model,
     field_validator,
+    model_validator,
 )
 
 from rondel.engine.message import Message
-from rondel.engine.protocols import Context, Emit
+from rondel.engine.protocols import Context, Emit, Suspend
 from rondel.engine.registry import Registry
 from rondel.graph.guarantees import Guarantee
 from rondel.graph.recall import ALL, Recall
 from rondel.models.model import ProviderConfig, Request
 from rondel.models.prices import SIMULATED
 from rondel.nodes.agent_guarantee import any_of, calls_of, guarantee_of_agent
+from rondel.nodes.approval import ApprovalNeeded
 from rondel.nodes.asking import MAX_TOOL_CALLS, Asker, InputMode
 from rondel.nodes.compaction import ROLE, CompactConfig, Compactor, Summary, SummaryAgentConfig
 from rondel.nodes.model_config import ModelConfig
@@ -60,6 +62,9 @@ class AgentConfig(ModelConfig):
     )
     tools: list[ToolEntry] = Field(
         [], description="What the model may call: names of Python functions, MCP servers."
+    )
+    approve: list[str] = Field(
+        [], description="The tools whose calls a person has to allow, one by one."
     )
     max_tool_calls: Annotated[int, Field(strict=True, ge=1)] = MAX_TOOL_CALLS
     max_tool_rounds: Annotated[int, Field(strict=True, ge=1)] | None = Field(
@@ -123,6 +128,12 @@ class AgentConfig(ModelConfig):
             changed["compact"] = {**self.compact.model_dump(exclude={"agent"}), "agent": agent}
         return type(self).model_validate(changed, context=self.context)
 
+    @model_validator(mode="after")
+    def _approves_tools(self) -> Self:
+        if self.approve and not self.tools:
+            raise ValueError("approve names tools, and there are none; add tools, or drop approve")
+        return self
+
     @field_validator("output_schema")
     @classmethod
     def _is_a_schema(cls, schema: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -135,6 +146,16 @@ AgentConfig.ours = frozenset(AgentConfig.model_fields.keys() - ProviderConfig.mo
 class MemberConfig(AgentConfig):
     """An agent inside a node of another type, which tells it all that it needs to know."""
 
+    @field_validator("approve")
+    @classmethod
+    def _asks_nobody(cls, approve: list[str]) -> list[str]:
+        if approve:
+            raise ValueError(
+                "an agent inside a node cannot wait for a person; make it a node of its own, or "
+                "drop approve"
+            )
+        return approve
+
     @field_validator("recall", "compact")
     @classmethod
     def _is_told_by_its_node(cls, given: Any, info: ValidationInfo) -> None:
@@ -146,10 +167,12 @@ class MemberConfig(AgentConfig):
 
 
 class AgentState(msgspec.Struct, omit_defaults=True):
-    """An agent's private state where it compacts: its calls so far, and the newest summary."""
+    """An agent's private state where it is more than its calls so far."""
 
     calls: int = 0
     summary: Summary = Summary()
+    asking: str = ""
+    """What a person was asked about last."""
 
 
 class AgentProcessor:
@@ -162,7 +185,7 @@ class AgentProcessor:
         self._compactor = compactor
         self._recalls_all = recalls_all
 
-    async def process(self, ctx: Context) -> Emit:
+    async def process(self, ctx: Context) -> Emit | Suspend:
         before = _state_of(ctx.state)
         index = before.calls + ctx.offset + ctx.attempt - 1
         messages, summary = shown(ctx), before.summary
@@ -180,7 +203,11 @@ class AgentProcessor:
             address=ctx.address,
             stable=stable(ctx, messages, self._recalls_all),
         )
-        heard = await self._asker.hear(ctx, request, ctx.node_id)
+        try:
+            heard = await self._asker.hear(ctx, request, ctx.node_id, before.asking)
+        except ApprovalNeeded as needed:
+            waiting = AgentState(before.calls, before.summary, needed.part)
+            return Suspend(needed.question, msgspec.to_builtins(waiting))
         answer, calls = heard.answer, index + heard.calls
         state: Any = calls
         if self._compactor is not None:
@@ -215,7 +242,7 @@ def asker_of(config: AgentConfig, registry: Registry) -> Asker:
         role=config.role,
         input_mode=config.input_mode,
         schema=None if config.output_schema is None else AnswerSchema(config.output_schema),
-        toolbox=Toolbox(config.tools, registry) if uses_tools else None,
+        toolbox=Toolbox(config.tools, registry, config.approve) if uses_tools else None,
         max_tool_calls=config.max_tool_calls,
         max_tool_rounds=config.max_tool_rounds,
         accept_incomplete=config.accept_incomplete,

@@ -54,11 +54,13 @@ class Asker:
         """The model's answer, told in the role, paid for, and streamed as that of `agent`."""
         return (await self.hear(ctx, request, agent)).answer
 
-    async def hear(self, ctx: Context, request: Request, agent: str) -> Heard:
+    async def hear(self, ctx: Context, request: Request, agent: str, asked: str = "") -> Heard:
         """The same, and how many calls it took; a schema of the request's own is not checked."""
         if self.toolbox is None and (self.schema is None or request.schema is not None):
             return await self._answer(ctx, request, Stream(ctx, agent))
-        return await self.conversation(ctx, request, agent).held()
+        talk = self.conversation(ctx, request, agent)
+        talk.asked = asked
+        return await talk.held()
 
     async def ask_quietly(self, ctx: Context, request: Request, agent: str) -> Answer:
         """The model's answer, which nobody watches as it comes."""

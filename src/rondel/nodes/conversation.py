@@ -12,8 +12,10 @@ import msgspec
 from rondel.engine.protocols import Context
 from rondel.errors import ModelError
 from rondel.models.model import Answer, Request, ToolCall, Turn
+from rondel.nodes.approval import Approvals
 from rondel.nodes.structured import AnswerSchema, Misfit
 from rondel.nodes.tools import Execution, Offer, Toolbox, result_of
+from rondel.tools.context import ToolContext
 
 NAME_CHARACTERS = 64
 """The most of a tool's name in the journal: a model may call it anything."""
@@ -47,6 +49,8 @@ class Conversation:
     max_tool_calls: int = 10
     max_tool_rounds: int | None = None
     """How many answers may call tools; the next one counts, whatever it calls."""
+    asked: str = ""
+    """What a person was asked about last, in an earlier run of the step."""
     silences: int = 0
     """How many answers said nothing and were asked for again."""
     _turns: list[Turn] = field(default_factory=list)
@@ -124,7 +128,13 @@ class Conversation:
     # Calls
 
     async def _with_results(self, answer: Answer, toolbox: Toolbox) -> Turn:
-        calls = [self._called(call, place, toolbox) for place, call in enumerate(answer.calls, 1)]
+        refusals = [
+            await self._refusal(call, place, toolbox) for place, call in enumerate(answer.calls, 1)
+        ]
+        calls = [
+            self._called(call, place, toolbox, refusals[place - 1])
+            for place, call in enumerate(answer.calls, 1)
+        ]
         # All run to their end even if one cannot: what they did is journalled.
         done = await asyncio.gather(*calls, return_exceptions=True)
         errors = [each for each in done if isinstance(each, BaseException)]
@@ -137,14 +147,35 @@ class Conversation:
         ]
         return answer.turn(results)
 
-    async def _called(self, call: ToolCall, place: int, toolbox: Toolbox) -> Execution:
+    async def _refusal(self, call: ToolCall, place: int, toolbox: Toolbox) -> str | None:
+        """Why a person did not allow a call; all are decided before any is made."""
+        if not toolbox.approve:
+            return None
+        await self._opened(toolbox)
+        approvals = Approvals(toolbox.approve, self.asked)
+        return await approvals.refusal(self.ctx, call, self._part(f"{self._place(place)} approval"))
+
+    async def _called(
+        self, call: ToolCall, place: int, toolbox: Toolbox, refusal: str | None
+    ) -> Execution:
+        ctx, part = self.ctx, self._place(place)
+        key = f"{self.request.idempotency_key}:{part}"
+        where = ToolContext(key, ctx.session_id, ctx.node_id, ctx.address, ctx.round, ctx.inputs)
+
         async def run() -> Execution:
-            return await (await self._opened(toolbox)).run(call)
+            if refusal is not None:
+                given: Any = call.malformed or call.arguments
+                return {"tool": call.name, "input": given, "output": refusal, "failed": True}
+            return await (await self._opened(toolbox)).run(call, where)
 
         name = call.name[:NAME_CHARACTERS]
-        part = self._part(f"turn {self.calls} call {place} {name}")
-        execution: Execution = await self.ctx.substep(part, run, "tool_execution")
+        execution: Execution = await ctx.substep(
+            self._part(f"{part} {name}"), run, "tool_execution"
+        )
         return execution
+
+    def _place(self, place: int) -> str:
+        return f"turn {self.calls} call {place}"
 
     async def _opened(self, toolbox: Toolbox) -> Offer:
         """The tools, found when they are first needed: a step that only reads its journal

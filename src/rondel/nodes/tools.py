@@ -29,6 +29,7 @@ from rondel.graph.names import Names
 from rondel.graph.quantities import Duration
 from rondel.graph.surrogates import whole
 from rondel.models.model import ToolCall, ToolResult, ToolSpec
+from rondel.tools.context import NOWHERE, ToolContext
 from rondel.tools.function import FunctionTool
 from rondel.tools.functions_folder import ALL, FolderFunction, FunctionGroup
 from rondel.tools.server import ServerConfig
@@ -126,7 +127,8 @@ class ServerTool:
     async def prepare(self) -> None:
         await (await connection_to(self.server)).open()
 
-    async def call(self, arguments: dict[str, Any]) -> str:
+    async def call(self, arguments: dict[str, Any], context: ToolContext = NOWHERE) -> str:
+        del context  # the protocol has no place for it
         return await (await connection_to(self.server)).call(self.name, arguments)
 
 
@@ -142,12 +144,12 @@ class Offer:
         """What the model is told of them."""
         return [tool.spec for tool, _ in self.tools.values()]
 
-    async def run(self, call: ToolCall) -> Execution:
+    async def run(self, call: ToolCall, context: ToolContext = NOWHERE) -> Execution:
         """What came of a call; whatever goes wrong is told to the model, not raised."""
         given: Any = call.malformed or call.arguments
         told = {"tool": call.name, "input": given}
         try:
-            return {**told, "output": _cut(await self._run(call))}
+            return {**told, "output": _cut(await self._run(call, context))}
         except ToolFailed as failure:
             error = str(failure)
         except BaseException as exited:  # a tool is foreign code
@@ -157,7 +159,7 @@ class Offer:
             error = describe(raised)
         return {**told, "output": _cut(error), "failed": True}
 
-    async def _run(self, call: ToolCall) -> str:
+    async def _run(self, call: ToolCall, context: ToolContext) -> str:
         if call.name not in self.tools:
             raise ToolFailed(self._refusal(call.name))
         if call.malformed:
@@ -167,7 +169,7 @@ class Offer:
         deadline = asyncio.timeout(limit)
         try:
             async with deadline:
-                return await tool.call(call.arguments)
+                return await tool.call(call.arguments, context)
         except TimeoutError:
             if not deadline.expired():
                 raise
@@ -183,7 +185,11 @@ class Offer:
 class Toolbox:
     """The tools of one agent."""
 
-    def __init__(self, entries: Sequence[ToolEntry], registry: Registry) -> None:
+    def __init__(
+        self, entries: Sequence[ToolEntry], registry: Registry, approve: Sequence[str] = ()
+    ) -> None:
+        self.approve = frozenset(approve)
+        """The tools whose calls a person has to allow."""
         self._functions = [
             (tool, each.timeout)
             for each in entries
@@ -216,6 +222,10 @@ class Toolbox:
                     "allow"
                 )
             tools[tool.spec.name] = tool, limit
+        known = Names(tools, what="there are")
+        missing = next((name for name in sorted(self.approve) if name not in known), None)
+        if missing is not None:
+            raise StepFailed(f"approve names no tool: {missing!r}; {known.hint(missing)}")
         return Offer(tools, frozenset(withheld))
 
     async def _specs(self, entry: ServerEntry) -> list[ToolSpec]:

@@ -7,7 +7,7 @@ import functools
 import inspect
 from collections.abc import Callable
 from inspect import Parameter
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 from pydantic import (
     BaseModel,
@@ -21,6 +21,7 @@ from pydantic_core import to_json
 
 from rondel.errors import CallError
 from rondel.models.model import ToolSpec
+from rondel.tools.context import NOWHERE, ToolContext
 from rondel.tools.tool import ToolFailed
 
 SHOWN_ERRORS = 3
@@ -35,16 +36,16 @@ class FunctionTool:
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
         self._function = function
         self._is_async = inspect.iscoroutinefunction(_routine(function))
-        self._arguments, parameters = _arguments_of(name, function)
+        self._arguments, parameters, self._wanting = _arguments_of(name, function)
         description = "" if isinstance(function, functools.partial) else inspect.getdoc(function)
         self.spec = ToolSpec(name, description or "", parameters)
 
     async def prepare(self) -> None:
         """A function is always ready."""
 
-    async def call(self, arguments: dict[str, Any]) -> str:
+    async def call(self, arguments: dict[str, Any], context: ToolContext = NOWHERE) -> str:
         """What the function returns: text as it is, anything else as JSON."""
-        given = self._checked(arguments)
+        given = {**self._checked(arguments), **dict.fromkeys(self._wanting, context)}
         if self._is_async:
             result = self._function(**given)
         else:
@@ -83,18 +84,24 @@ def _routine(function: Any) -> Any:
 
 def _arguments_of(
     name: str, function: Callable[..., Any]
-) -> tuple[type[BaseModel], dict[str, Any]]:
-    """The model of a function's arguments and its JSON Schema."""
+) -> tuple[type[BaseModel], dict[str, Any], list[str]]:
+    """The model of a function's arguments, its JSON Schema, and those that want the context."""
     try:
         hints = get_type_hints(_routine(function), include_extras=True)
         parameters = inspect.signature(function).parameters.values()
         unnamed = [each.name for each in parameters if each.kind in UNNAMED]
         if unnamed:
             raise _unfit(name, f"its argument {unnamed[0]!r} has no name to be called by")
-        model = _model_of(list(parameters), hints)
-        return model, {"properties": {}, **model.model_json_schema()}
+        wanting = [each.name for each in parameters if _wants_context(hints.get(each.name))]
+        model = _model_of([each for each in parameters if each.name not in wanting], hints)
+        return model, {"properties": {}, **model.model_json_schema()}, wanting
     except (PydanticUserError, NameError, TypeError, ValueError) as error:
         raise _unfit(name, " ".join(str(error).split())) from error
+
+
+def _wants_context(hint: Any) -> bool:
+    """Whether an argument is for the context: models are not told of it."""
+    return hint is ToolContext or ToolContext in get_args(hint)
 
 
 def _model_of(parameters: list[Parameter], hints: dict[str, Any]) -> type[BaseModel]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from rondel.models.model import ToolSpec
+from rondel.tools.context import NOWHERE, ToolContext
 
 COMMANDS = "leave to start programs"
 """The service that says whether an engine lets tools start programs."""
@@ -26,6 +27,6 @@ class Tool(Protocol):
         """Have it ready to be called; that takes none of a call's time."""
         ...
 
-    async def call(self, arguments: dict[str, Any]) -> str:
+    async def call(self, arguments: dict[str, Any], context: ToolContext = NOWHERE) -> str:
         """What it says; whatever it raises is its own failure."""
         ...

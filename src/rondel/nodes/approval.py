@@ -1,0 +1,72 @@
+"""Tools that a person has to allow, call by call."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from rondel.engine.protocols import Context, Question
+from rondel.models.model import ToolCall
+from rondel.nodes.human import as_text, chosen_action
+
+APPROVE, DENY = "approve", "deny"
+ACTIONS = [APPROVE, DENY]
+LONGEST = 2000
+"""Characters of a call's arguments that a person is shown."""
+
+
+class ApprovalNeeded(Exception):
+    """A person is to be asked before the step goes on; `part` is what the answer is for."""
+
+    def __init__(self, part: str, question: Question) -> None:
+        super().__init__(part)
+        self.part = part
+        self.question = question
+
+
+@dataclass(frozen=True, slots=True)
+class Approvals:
+    """Which tools need leave, and what the step asked for last.
+
+    An answer counts for the call that was asked about and for no other: what was decided is
+    journalled under its own name, so that no crash takes one answer for two.
+    """
+
+    tools: Collection[str]
+    asked: str = ""
+
+    async def refusal(self, ctx: Context, call: ToolCall, part: str) -> str | None:
+        """Why the call may not be made, None if it may; ApprovalNeeded where nobody said yet."""
+        if call.name not in self.tools:
+            return None
+
+        async def decided() -> dict[str, str]:
+            answer = ctx.answer if self.asked == part else None
+            text = "" if answer is None else as_text(answer)
+            chosen = chosen_action(text, ACTIONS)
+            if chosen is None:
+                raise ApprovalNeeded(part, Question(_asked_of(call, text), ACTIONS))
+            action, reason = chosen
+            return {"tool": call.name, "decision": action, "reason": reason}
+
+        told = await ctx.substep(part, decided, "tool_approval")
+        if told["decision"] == APPROVE:
+            return None
+        reason = f": {told['reason']}" if told["reason"] else ""
+        return f"a person did not allow this call{reason}"
+
+
+def _asked_of(call: ToolCall, said: str) -> str:
+    given: Any = call.malformed or call.arguments
+    shown = given if isinstance(given, str) else msgspec.json.encode(given).decode()
+    if len(shown) > LONGEST:
+        shown = f"{shown[:LONGEST]}… ({len(shown)} characters)"
+    question = f"May the tool {call.name!r} be called with {shown}?"
+    if not said:
+        return question
+    return (
+        f"{question}\n{said!r} is neither approve nor deny; a reason may follow, as in 'deny: …'."
+    )
