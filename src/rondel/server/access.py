@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -53,10 +53,10 @@ def caller_of(connection: HTTPConnection) -> Caller:
     return caller
 
 
-def demand(role: Role) -> Callable[[HTTPConnection], Caller]:
-    """The caller, if they have the role."""
+def demand(role: Role) -> Callable[[HTTPConnection], Awaitable[Caller]]:
+    """The caller, if they have the role; async, for FastAPI calls what is not in a thread."""
 
-    def dependency(connection: HTTPConnection) -> Caller:
+    async def dependency(connection: HTTPConnection) -> Caller:
         caller = caller_of(connection)
         if not caller.may(role):
             raise Refusal(

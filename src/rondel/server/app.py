@@ -41,12 +41,12 @@ from rondel.sessions.news import NewsStore
 
 PREFIX = "/api/v1"
 ROUTERS = (
-    graphs.router,
+    streams.router,  # first: routes are tried in turn
     versions.router,
     sessions.router,
     controls.router,
+    graphs.router,
     questions.router,
-    streams.router,
     insights.router,
     logins.router,
     secrets.router,

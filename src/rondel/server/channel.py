@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
-from contextlib import suppress
-from itertools import islice
+from itertools import chain, islice
 from typing import NamedTuple
 
 import msgspec
 
-from rondel.errors import RondelError
+from rondel.errors import JournalUnwritable, RondelError
 from rondel.server.scribe import TOKENS, Texts
 from rondel.sessions.engine import Engine
 from rondel.sessions.event import Event
@@ -28,11 +27,22 @@ UNDER_WAY = ("running", "suspended")
 
 
 class Frame(NamedTuple):
-    """One event, encoded: as a server-sent event, and as JSON."""
+    """One event as a server-sent event; its number if it is durable."""
 
     seq: int | None
     sse: bytes
-    json: bytes
+
+    @property
+    def json(self) -> str:
+        """The event alone, as a socket sends it."""
+        return self.sse[self.sse.index(b"data: ") + 6 : -2].decode()
+
+
+class Batch(NamedTuple):
+    """Events that are sent at once, and what is sent."""
+
+    frames: Sequence[Frame]
+    sse: bytes
 
 
 _encode = msgspec.json.Encoder().encode
@@ -40,15 +50,22 @@ _encode = msgspec.json.Encoder().encode
 
 def frame_of(event: Event) -> Frame:
     """An event on the wire."""
-    body = _encode(event)
     seq = event.seq
     if seq is None:
-        return Frame(None, b"data: %b\n\n" % body, body)
-    return Frame(seq, b"id: %d\ndata: %b\n\n" % (seq, body), body)
+        return Frame(None, b"data: %b\n\n" % _encode(event))
+    return Frame(seq, b"id: %d\ndata: %b\n\n" % (seq, _encode(event)))
+
+
+def batch_of(frames: Sequence[Frame]) -> Batch:
+    """Frames in one piece."""
+    return Batch(frames, b"".join([frame.sse for frame in frames]))
 
 
 class Channel:
-    """Folds one session while anybody watches it; each reader keeps only its place."""
+    """Folds one session while anybody watches it; each reader keeps only its place.
+
+    It has no task: the session's bell calls it, and it wakes who reads.
+    """
 
     def __init__(self, engine: Engine, session: Session, texts: Texts) -> None:
         self.session = session
@@ -63,40 +80,41 @@ class Channel:
         """How many frames were ever put into the ring."""
         self._first_seq = 1
         """The oldest durable event that the ring still has, or will have."""
+        self._newest: tuple[int, int, Batch] = (0, 0, Batch((), b""))
+        """From where to where the last batch went: readers side by side are sent the same."""
         self._waiting: list[asyncio.Future[None]] = []
-        self._ringing = False
-        events = session.events()  # hears what is said from here on
-        self._task = asyncio.get_running_loop().create_task(self._run(events))
+        self._loop = asyncio.get_running_loop()
+        self._bell: asyncio.Future[None] | None = None
+        self._watcher = session.watcher()  # hears what is said from here on
+        self._loop.call_soon(self._go_on)
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Nobody watches any more."""
-        self._task.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._task
+        self.over = True
+        if self._bell is not None:
+            self._bell.cancel()
 
     def wake(self) -> None:
         """Let every reader look around."""
-        self._ringing = False
         waiting, self._waiting = self._waiting, []
         for future in waiting:
             if not future.done():
                 future.set_result(None)
 
-    async def read(self, after: int) -> AsyncIterator[list[Frame]]:
-        """All frames after a durable event, in batches; an empty batch after each `wake`."""
+    async def read(self, after: int) -> AsyncIterator[Batch]:
+        """All events after a durable one; an empty batch after each `wake`."""
         seq, place = after, -1
         while True:
             if place < self._put - len(self._ring):
                 while seq + 1 < self._first_seq:
-                    async for told in self._history(seq, self._first_seq - 1):
-                        seq = told[-1].seq or seq
+                    last = self._first_seq - 1
+                    async for told in history(self._engine, self.session, seq, last):
+                        seq = told.frames[-1].seq or seq
                         yield told
-                batch = [f for f in self._ring if f.seq is not None and f.seq > seq]
-                batch += [frame_of(event) for event in self._texts.events()]
+                behind = [f for f in self._ring if f.seq is not None and f.seq > seq]
+                batch = batch_of(behind + [frame_of(event) for event in self._texts.events()])
             else:
-                start = len(self._ring) - (self._put - place)
-                new = islice(self._ring, start, None)
-                batch = [f for f in new if f.seq is None or f.seq > seq]
+                batch = self._since(place, after)
             place = self._put
             seq = max(seq, self.seq)
             yield batch
@@ -107,36 +125,88 @@ class Channel:
 
     # Inside
 
+    def _since(self, place: int, after: int) -> Batch:
+        """What came into the ring after a place that it still has."""
+        start, stop, batch = self._newest
+        if (start, stop) != (place, self._put):
+            new = islice(self._ring, len(self._ring) - (self._put - place), None)
+            batch = batch_of(list(new))
+            self._newest = place, self._put, batch
+        first = next((f.seq for f in batch.frames if f.seq is not None), None) if after else None
+        if first is None or first > after:
+            return batch
+        return batch_of([f for f in batch.frames if f.seq is None or f.seq > after])
+
     async def _next(self) -> None:
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        future = self._loop.create_future()
         self._waiting.append(future)
         await future
 
-    async def _run(self, events: AsyncIterator[Event]) -> None:
+    def _rung(self, bell: asyncio.Future[None]) -> None:
+        """There is news: what follows from it is written within two turns, and told with it."""
+        if not bell.cancelled() and bell.exception() is not None:
+            self._end()
+            return
+        self._loop.call_soon(self._loop.call_soon, self._go_on)
+
+    def _go_on(self) -> None:
+        """Fold what there is, and be called again when there is more."""
+        if self.over:
+            return
+        watcher = self._watcher
+        before = watcher.position
         try:
-            async for event in events:
-                self._take(event)
-        except RondelError:
-            pass  # the engine closes, or whoever drives the session has broken down
-        finally:
-            self.over = True
+            told = watcher.take()
+        except JournalUnwritable:
+            self._come_back()
+            return
+        except BaseException as error:
+            self._end()
+            if isinstance(error, RondelError):
+                return  # the engine closes, or whoever drives the session has broken down
+            raise
+        self._take(told)
+        if watcher.over:
+            self._end()
+        elif watcher.position - before >= TURN:
+            self._loop.call_soon(self._go_on)
+        else:
+            self._bell = watcher.news()
+            self._bell.add_done_callback(self._rung)
+        if told:
             self.wake()
 
-    def _take(self, event: Event) -> None:
-        if event.seq is not None:
-            self.seq = event.seq
-            self._mind_texts(event)
-        elif event.event == TOKENS:
-            self._texts.add(event)
-        if len(self._ring) == RING:
-            gone = self._ring[0].seq
-            if gone is not None:
-                self._first_seq = gone + 1
-        self._ring.append(frame_of(event))
-        self._put += 1
-        if not self._ringing and self._waiting:
-            self._ringing = True
-            asyncio.get_running_loop().call_soon(self.wake)
+    def _come_back(self) -> None:
+        """The store cannot be read: go on when it can."""
+        back = self._watcher.back()
+        if back is None:
+            self._end()
+        else:
+            self._bell = asyncio.ensure_future(back)
+            self._bell.add_done_callback(self._rung)
+
+    def _end(self) -> None:
+        self.over = True
+        self.wake()
+
+    def _take(self, told: list[Event]) -> None:
+        ring, texts = self._ring, self._texts
+        for event in told:
+            if event.seq is not None:
+                self.seq = event.seq
+                if texts:
+                    self._mind_texts(event)
+            elif event.event == TOKENS:
+                texts.add(event)
+        before, frames = self._put, [frame_of(event) for event in told]
+        gone = len(ring) + len(frames) - RING
+        if gone > 0:
+            for frame in islice(chain(ring, frames), gone):
+                self._first_seq = self._first_seq if frame.seq is None else frame.seq + 1
+        ring.extend(frames)
+        self._put += len(frames)
+        if frames:
+            self._newest = before, self._put, batch_of(frames)
 
     def _mind_texts(self, event: Event) -> None:
         """What was streamed is told by its step's end, and need not be told again."""
@@ -145,22 +215,17 @@ class Channel:
         ):
             self._texts.forget(event.address)
 
-    async def _history(self, after: int, upto: int) -> AsyncIterator[list[Frame]]:
-        """Durable events out of the journal, from one number to another."""
-        async for told in history(self._engine, self.session, after, upto):
-            yield told
-
 
 async def history(
     engine: Engine, session: Session, after: int, upto: int | None = None
-) -> AsyncIterator[list[Frame]]:
-    """Durable events out of the journal, in batches, from one number to another."""
+) -> AsyncIterator[Batch]:
+    """Durable events out of the journal, from one number to another."""
     narrator = Narrator(session.id, session.plan)
     for ticks in engine.store.scan(session.id):
         for start in range(0, len(ticks), TURN):
             told = _told(narrator, ticks[start : start + TURN], after, upto)
             if told:
-                yield told
+                yield batch_of(told)
             await asyncio.sleep(0)
             if upto is not None and narrator.seq >= upto:
                 return

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Annotated, Any
 
 import msgspec
 from fastapi import APIRouter, Header
 from pydantic import BaseModel, ConfigDict, Field
-from sse_starlette import EventSourceResponse
 from starlette.responses import Response
 
 from rondel.errors import CallError, RondelError
@@ -21,6 +20,7 @@ from rondel.server.problems import MEDIA_TYPE, Refusal, explain
 from rondel.server.replies import reply
 from rondel.server.scribe import TOKENS
 from rondel.server.site import Site, SiteDep
+from rondel.server.sse import EventStream
 from rondel.server.starting import start
 from rondel.server.turns import Said, last_event, round_text, said, until_rest
 from rondel.sessions.event import Event
@@ -114,10 +114,7 @@ async def create_chat_completion(
     if body.stream:
         wants_usage = bool((body.stream_options or {}).get("include_usage"))
         content = _chunks(site, session, after, body.model, wants_usage)
-        options = site.options
-        return EventSourceResponse(
-            content, ping=options.ping, send_timeout=options.send_timeout, sep="\n"
-        )
+        return EventStream(content, site.hub.heartbeat)
     async for _ in until_rest(site, session, after):
         pass
     came = said(site, session)
@@ -182,7 +179,7 @@ def _content(session: Session, came: Said) -> str:
 
 async def _chunks(
     site: Site, session: Session, after: int, model: str, wants_usage: bool
-) -> AsyncIterator[bytes]:
+) -> AsyncGenerator[bytes, None]:
     head = _head(session, model, "chat.completion.chunk")
 
     def chunk(delta: dict[str, Any], finish: str | None = None, **more: Any) -> bytes:

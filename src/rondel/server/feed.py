@@ -11,11 +11,11 @@ from contextlib import suppress
 from datetime import datetime
 from typing import NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
 from rondel.errors import RondelError
 from rondel.journal.store import SessionRow
-from rondel.server.channel import frame_of
 from rondel.sessions.engine import Engine
 from rondel.sessions.event import Event
 from rondel.sessions.events import Narrator
@@ -49,6 +49,9 @@ LIVELY = (None, "running", "waiting", "paused", "suspended_locked")
 """States of sessions that other processes may have changed; None: the newest of all."""
 
 Sees = Callable[[SessionRow], bool]
+
+
+_encode = msgspec.json.Encoder().encode
 
 
 class Item(NamedTuple):
@@ -176,7 +179,7 @@ class Feed:
                 if row.updated_at < since or not sees(row):
                     continue
                 events = [e for e in await self._events(row, 0) if _time(e) >= since]
-                yield [self._frame(0, Item(row, frame_of(e).json)) for e in events]
+                yield [self._frame(0, Item(row, _encode(e))) for e in events]
             before = page.next
             if before is None:
                 return
@@ -232,7 +235,7 @@ class Feed:
             events = [event for event in events if _time(event) >= self._began]
         slim = replace(row, document={}, includes={}, inputs={})
         for event in events:
-            self._ring.append(Item(slim, frame_of(event).json))
+            self._ring.append(Item(slim, _encode(event)))
             self._put += 1
         if events:
             self._told[id] = events[-1].seq or 0

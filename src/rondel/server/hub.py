@@ -8,22 +8,26 @@ from contextlib import asynccontextmanager
 
 from rondel.server.channel import Channel
 from rondel.server.feed import Feed
+from rondel.server.options import Options
 from rondel.server.problems import Refusal
 from rondel.server.scribe import Scribe, Texts
+from rondel.server.sse import Heartbeat
 from rondel.sessions.engine import Engine
+from rondel.sessions.news import NewsStore
 from rondel.sessions.session import Session
 
 
 class Hub:
     """Opens channels, closes them when nobody watches, and ends them all when it is time."""
 
-    def __init__(self, engine: Engine, most: int) -> None:
+    def __init__(self, engine: Engine, options: Options) -> None:
         self._engine = engine
-        self._most = most
+        self._most = options.limits.streams
         self._channels: dict[str, Channel] = {}
         self._scribes: dict[str, Scribe] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self.feed = Feed(engine)
+        self.heartbeat = Heartbeat(options.ping, options.send_timeout)
         self.readers = 0
         """Streams and sockets that are open."""
         self.closing = False
@@ -32,6 +36,7 @@ class Hub:
         """Begin, in the running event loop."""
         self._loop = asyncio.get_running_loop()
         self.feed.open()
+        self.heartbeat.open()
 
     @asynccontextmanager
     async def reader(self) -> AsyncIterator[None]:
@@ -59,6 +64,7 @@ class Hub:
                 channel = self._channels[session.id] = Channel(
                     self._engine, session, self._texts(session)
                 )
+                self._keep(session)
             channel.readers += 1
             try:
                 yield channel
@@ -67,11 +73,13 @@ class Hub:
                 if channel.readers == 0:
                     if self._channels.get(session.id) is channel:
                         del self._channels[session.id]
-                    await channel.close()
+                        self._forget(session.id)
+                    channel.close()
 
     def close(self) -> None:
         """End every stream at once."""
         self.closing = True
+        self.heartbeat.close()
         for channel in self._channels.values():
             channel.wake()
         self.feed.close()
@@ -96,6 +104,19 @@ class Hub:
         if session.drive is not None and id not in self._scribes:
             scribe = self._scribes[id] = Scribe(session)
             session.listen(scribe)
+        if id in self._channels:
+            self._keep(session)
+
+    def _keep(self, session: Session) -> None:
+        """Have what is written to a watched session at hand, if it is written here."""
+        store, drive = self._engine.store, session.drive
+        if isinstance(store, NewsStore) and drive is not None:
+            store.keep(session.id, drive.length)
+
+    def _forget(self, id: str) -> None:
+        store = self._engine.store
+        if isinstance(store, NewsStore):
+            store.forget(id)
 
     def _texts(self, session: Session) -> Texts:
         scribe = self._scribes.get(session.id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 from types import FrameType
 from typing import Any
@@ -24,7 +25,10 @@ from rondel.sessions.graphs_folder import GraphsFolder
 from rondel.sessions.news import telling
 from rondel.sessions.stores import is_address, open_store
 
-AppStatus.enable_automatic_graceful_drain = False  # it would cut streams off; the hub ends them
+AppStatus.enable_automatic_graceful_drain = False  # MCP's streams end with their sessions
+
+GARBAGE = 20_000, 20, 100
+"""When to look for garbage in circles: an event makes hundreds of objects, and no circle."""
 
 
 class Server(uvicorn.Server):
@@ -39,6 +43,9 @@ class Server(uvicorn.Server):
         """Begin to listen."""
         self._loop = asyncio.get_running_loop()
         await super().startup(sockets)
+        gc.collect()
+        gc.freeze()  # what is there now stays; to look through it again and again costs
+        gc.set_threshold(*GARBAGE)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """A signal has come."""

@@ -28,6 +28,9 @@ class Texts:
         self._last[voice] = event
         return is_new
 
+    def __bool__(self) -> bool:
+        return bool(self._chunks)
+
     def forget(self, address: str | None) -> None:
         """The step there is over."""
         for voice in [voice for voice in self._chunks if voice[0] == address]:

@@ -71,9 +71,9 @@ async def _tell(site: Site, socket: WebSocket, session: Session, after: int) -> 
     try:
         async with site.hub.channel(session) as channel:
             async for batch in channel.read(max(after, 0)):
-                for frame in batch:
+                for frame in batch.frames:
                     async with asyncio.timeout(timeout):
-                        await socket.send_text(frame.json.decode())
+                        await socket.send_text(frame.json)
                 if site.hub.closing:
                     await socket.close(GOING_AWAY, "the server is going away; come back")
                     return

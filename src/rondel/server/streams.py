@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Query
-from sse_starlette import EventSourceResponse
 from starlette.responses import Response
 
 from rondel.engine.core.state import ENDED
@@ -15,12 +14,10 @@ from rondel.server.channel import history
 from rondel.server.docs import errors
 from rondel.server.problems import Refusal
 from rondel.server.site import Site, SiteDep
+from rondel.server.sse import RETRY, EventStream
 from rondel.sessions.session import Session
 
 router = APIRouter(tags=["events"])
-RETRY = b"retry: 1000\n\n"
-"""How long a client waits before it comes back."""
-
 LastId = Annotated[str | None, Header(description="The id of the last event that was seen.")]
 EVENT = {
     "type": "object",
@@ -44,7 +41,8 @@ STREAM = {
     "/sessions/{id}/events",
     operation_id="watchSession",
     responses={**errors(404), **STREAM},  # type: ignore[dict-item]
-    response_class=EventSourceResponse,
+    response_class=EventStream,
+    status_code=200,
 )
 async def watch_session(
     id: str,
@@ -59,10 +57,10 @@ async def watch_session(
     seen = _number(last_event_id, after)
     site.hub.demand_room()
     if session.status in ENDED:
-        frames = await _rest(site, session, seen)
-        if not frames and seen:
+        batches = await _rest(site, session, seen)
+        if not batches and seen:
             return Response(None, 204)
-        return _stream(site, _all(frames))
+        return _stream(site, _all(batches))
     if not follow:
         return _stream(site, _all(await _rest(site, session, seen)))
     return _stream(site, _live(site, session, seen))
@@ -72,7 +70,8 @@ async def watch_session(
     "/events",
     operation_id="watchAll",
     responses={**errors(), 200: STREAM[200]},  # type: ignore[dict-item]
-    response_class=EventSourceResponse,
+    response_class=EventStream,
+    status_code=200,
 )
 async def watch_all(site: SiteDep, caller: Viewer, last_event_id: LastId = None) -> Response:
     """State changes, questions, locks and ends of all sessions, from now on or from an event on."""
@@ -89,37 +88,30 @@ def _number(last_event_id: str | None, after: int) -> int:
 
 
 async def _rest(site: Site, session: Session, seen: int) -> list[bytes]:
-    return [frame.sse async for batch in history(site.engine, session, seen) for frame in batch]
+    return [batch.sse async for batch in history(site.engine, session, seen)]
 
 
-async def _all(frames: list[bytes]) -> AsyncIterator[bytes]:
+async def _all(batches: list[bytes]) -> AsyncGenerator[bytes, None]:
     yield RETRY
-    for start in range(0, len(frames), 256):
-        yield b"".join(frames[start : start + 256])
+    for batch in batches:
+        yield batch
 
 
-async def _live(site: Site, session: Session, seen: int) -> AsyncIterator[bytes]:
+async def _live(site: Site, session: Session, seen: int) -> AsyncGenerator[bytes, None]:
     async with site.hub.channel(session) as channel:
         yield RETRY
         async for batch in channel.read(seen):
-            if batch:
-                yield b"".join([frame.sse for frame in batch])
-            if site.hub.closing:
-                yield RETRY
-                return
+            if batch.sse:
+                yield batch.sse
 
 
-async def _feed(site: Site, caller: Caller, last_id: str | None) -> AsyncIterator[bytes]:
+async def _feed(site: Site, caller: Caller, last_id: str | None) -> AsyncGenerator[bytes, None]:
     async with site.hub.reader():
         yield RETRY
         async for batch in site.hub.feed.read(last_id, caller.sees):
             if batch:
                 yield b"".join(batch)
-        yield RETRY
 
 
-def _stream(site: Site, content: AsyncIterator[bytes]) -> Response:
-    options = site.options
-    return EventSourceResponse(
-        content, ping=options.ping, send_timeout=options.send_timeout, sep="\n"
-    )
+def _stream(site: Site, content: AsyncGenerator[bytes, None]) -> Response:
+    return EventStream(content, site.hub.heartbeat)

@@ -96,6 +96,10 @@ class Engine:
         """The session of that id."""
         return self._handles.get(id) or self._handle(self._local.get(id))
 
+    def driven(self, id: str) -> Session | None:
+        """The session of that id, if this process drives it."""
+        return self.get(id) if id in self._local.driven else None
+
     async def resume(self, id: str, graph: Graph | None = None) -> Session:
         """Go on with a session.
 

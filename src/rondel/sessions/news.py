@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Any, Protocol, cast
 
 from rondel.engine import ticks
 from rondel.engine.ticks import AnyTick
 from rondel.journal.store import Durable, SessionRow, Store
+from rondel.sessions.tape import Tape
 
 TOLD = frozenset({ticks.Suspended, ticks.Answered, ticks.Locked, ticks.Unlocked})
 """Ticks that are news without a change of the status."""
@@ -44,6 +45,8 @@ class NewsStore:
         self.took: Callable[[float], object] | None = None
         """Told the seconds of some writes."""
         self._writes = 0
+        self._tapes: dict[str, Tape] = {}
+        """By session that is written here and watched, its newest ticks."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.store, name)
@@ -73,18 +76,23 @@ class NewsStore:
     ) -> Durable:
         """Add a tick."""
         durable = self.store.append(id, tick, status, reason, letter, due)
+        tape = self._tapes.get(id)
+        if tape is not None:
+            tape.add(tick, durable)
         if status is not None or type(tick) in TOLD:
             self._changed(id, status)
         return durable
 
     def writer(self, id: str) -> Callable[[AnyTick], Durable]:
         """`append` for one session, which is driven here from now on."""
-        append = self.store.writer(id)
+        append, tapes = self.store.writer(id), self._tapes
         if self.listener is not None:
             self.listener.driven(id)
 
         def write(tick: AnyTick) -> Durable:
             durable = append(tick)
+            if id in tapes:
+                tapes[id].add(tick, durable)
             if type(tick) in TOLD:
                 self._changed(id, None)
             self._writes += 1
@@ -94,9 +102,25 @@ class NewsStore:
 
         return write
 
+    def keep(self, id: str, length: int) -> None:
+        """Keep the ticks of a session that is written here at hand; it has so many already."""
+        if id not in self._tapes:
+            self._tapes[id] = Tape(length)
+
+    def forget(self, id: str) -> None:
+        """Nobody watches the session any more, or it is not written here."""
+        self._tapes.pop(id, None)
+
+    def read(self, id: str, start: int, stop: int | None = None) -> Sequence[AnyTick]:
+        """The ticks from the `start`-th on; those at hand are not read back."""
+        tape = self._tapes.get(id)
+        found = None if tape is None else tape.read(start, stop)
+        return self.store.read(id, start, stop) if found is None else found
+
     def release(self, id: str, owner: str) -> None:
         """Give a lease back."""
         self.store.release(id, owner)
+        self.forget(id)
         if self.listener is not None:
             self.listener.released(id)
 

@@ -105,6 +105,10 @@ class Session:
 
     def events(self, after: int = 0, *, debug: bool = False) -> AsyncIterator[Event]:
         """Every durable event after number `after`, live ones from now on, until the end."""
+        return self.watcher(after, debug=debug).events()
+
+    def watcher(self, after: int = 0, *, debug: bool = False) -> Watcher:
+        """Who tells the same a turn at a time, to those who wait in ways of their own."""
         local = self._local
         local.all.watch()
         watcher = Watcher(
@@ -116,7 +120,7 @@ class Session:
             local.store.ready,
         )
         local.audience.join(watcher)
-        return watcher.events()
+        return watcher
 
     def listen(self, listener: Listener) -> None:
         """Say to this one too, as long as somebody holds it, what nobody records."""

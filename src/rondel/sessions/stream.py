@@ -109,19 +109,37 @@ class Watcher:
     async def events(self) -> AsyncIterator[Event]:
         """Every durable event after the given number, with live ones between, until the end."""
         while True:
-            ticks = await self._next()
-            for number, tick in enumerate(ticks, 1):
-                for event in self._told(tick):
-                    yield event
-                if number % BATCH == 0:
-                    await asyncio.sleep(0)
-            for event in self._heard():
+            before = self._position
+            for event in self._all_told(await self._next()):
                 yield event
-            if self._narrator.state.ended:
+            if self.over:
                 return
-            if not ticks:
-                self._check()
-                await self._bell.wait()
+            if self._position == before:
+                await self.news()
+            elif self._position - before >= BATCH:
+                await asyncio.sleep(0)
+
+    def take(self) -> list[Event]:
+        """What has happened since, as far as one turn takes it; raises if nobody can go on."""
+        return self._all_told(self._read(self._position))
+
+    def back(self) -> Durable:
+        """Await it to go on when the store can be read again; None if it never can."""
+        return self._ready()
+
+    def news(self) -> asyncio.Future[None]:
+        """Await it to go on when something may have happened."""
+        return self._bell.wait()
+
+    @property
+    def position(self) -> int:
+        """How many ticks were read."""
+        return self._position
+
+    @property
+    def over(self) -> bool:
+        """Whether the session has ended, as far as it was read."""
+        return self._narrator.state.ended
 
     async def _next(self) -> Sequence[AnyTick]:
         """The next ticks, once the store can be read."""
@@ -133,6 +151,15 @@ class Watcher:
                 if back is None:
                     raise
             await back
+
+    def _all_told(self, ticks: Sequence[AnyTick]) -> list[Event]:
+        told = []
+        for tick in ticks:
+            told += self._told(tick)
+        told += self._heard()
+        if not ticks and not self.over:
+            self._check()
+        return told
 
     def _told(self, tick: AnyTick) -> list[Event]:
         live = self._heard() if self._live else []
