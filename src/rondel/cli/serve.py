@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from rondel.cli.logs import LogFormat, log_as
 from rondel.cli.options import AllowCommands, AllowPython, Db, Debug, Functions
 from rondel.dispatch.dispatcher import QUEUE
 from rondel.dispatch.dispatchers import NAMES
@@ -49,12 +50,14 @@ def serve(
     ] = QUEUE,
     opened: Annotated[bool, typer.Option("--open", help="Open the pages in a browser.")] = False,
     db: Db = None,
+    log_format: LogFormat = None,
     debug: Debug = False,  # noqa: ARG001
 ) -> int:
     """Serve the API and the web pages until Ctrl-C.
 
     Bound to this machine; any other address demands tokens.
     """
+    log_as(log_format)
     folder = Path(graphs)
     if folder.exists() and not folder.is_dir():
         raise CallError(f"--graphs {graphs}: that is no folder")

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from rondel.cli.logs import LogFormat, log_as
 from rondel.cli.options import AllowCommands, AllowPython, Db, Debug, Functions
 from rondel.dispatch.dispatcher import CONCURRENCY, QUEUE
 from rondel.dispatch.dispatchers import NAMES, PROCRASTINATE, dispatcher
@@ -45,9 +46,11 @@ def worker(
     allow_python: AllowPython = False,
     allow_commands: AllowCommands = False,
     functions: Functions = None,  # noqa: ARG001
+    log_format: LogFormat = None,
     debug: Debug = False,  # noqa: ARG001
 ) -> int:
     """Drive sessions until SIGTERM or Ctrl-C; others go on with what is under way then."""
+    log_as(log_format)
     url = db or default_database()
     if not is_address(url):
         raise CallError("a worker needs sessions in PostgreSQL; name them: --db postgresql://...")

@@ -95,9 +95,9 @@ class Worker:
         except SessionBusy:
             await self._submit(id, BUSY)
         except Disconnected:
-            log.info("session %s was handed over", id)
+            log.info("session %s was handed over", id, extra={"session": id})
         except (CallError, UnknownSession) as error:  # no worker like this one can do it
-            log.warning("session %s is left alone: %s", id, error)
+            log.warning("session %s is left alone: %s", id, error, extra={"session": id})
         finally:
             self._under_way.discard(id)
 

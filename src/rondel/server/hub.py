@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -15,6 +16,8 @@ from rondel.server.sse import Heartbeat
 from rondel.sessions.engine import Engine
 from rondel.sessions.news import NewsStore
 from rondel.sessions.session import Session
+
+log = logging.getLogger("rondel.server")
 
 
 class Hub:
@@ -97,7 +100,16 @@ class Hub:
 
     def changed(self, id: str, status: str | None) -> None:
         """A session has news."""
+        if status is not None and log.isEnabledFor(logging.INFO):
+            self._log(id, status)
         self.feed.changed(id, status)
+
+    def _log(self, id: str, status: str) -> None:
+        session = self._engine.driven(id)
+        drive = None if session is None else session.drive
+        steps = [] if drive is None else [step.address for step in drive.state.steps.values()]
+        extra = {"session": id, "status": status, "address": ", ".join(steps)}
+        log.info("session %s is %s", id, status, extra=extra)
 
     def _attend(self, id: str) -> None:
         session = self._engine.get(id)
