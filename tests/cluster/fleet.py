@@ -49,7 +49,7 @@ class Mark:
         self._marks = marks
 
     async def process(self, ctx: Any) -> Emit:
-        run = secrets.token_hex(4)
+        run = f"{secrets.token_hex(4)}-{os.getpid()}"
         line = f"{ctx.idempotency_key} {run}\n"
         handle = os.open(self._marks, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         os.write(handle, line.encode())

@@ -157,3 +157,20 @@ def test_gc_keeps_what_a_fork_needs(call: Call, waiting: str) -> None:
     assert dry.out.replace("would delete", "deleted") == real.out
     assert real.out.endswith("\ndeleted 2 sessions\n")
     assert call("sessions").out == "no sessions\n"
+
+
+def test_a_session_goes_from_a_file_to_postgresql_and_back(
+    call: Call, waiting: str, file: Path, tmp_path: Path, new_database: str
+) -> None:
+    server, back = ("--db", new_database), ("--db", tmp_path / "back.db")
+    assert call("import", file, *server).code == 0
+    assert events(call, waiting, *server) == events(call, waiting)
+    again = tmp_path / "again.jsonl"
+    assert call("export", waiting, "-o", again, *server).code == 0
+    assert again.read_bytes() == file.read_bytes()
+    assert call("import", again, *back).code == 0
+    assert events(call, waiting, *back) == events(call, waiting)
+    assert call("answer", waiting, "approve", *server).code == 0
+    assert call("answer", waiting, "approve", *back).code == 0
+    for place in (server, back):
+        assert call("show", waiting, *place, "--json").document["status"] == "completed"
