@@ -6,10 +6,10 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from rondel.engine.protocols import Usage
 from rondel.engine.registry import Registry
@@ -34,9 +34,19 @@ class RealConfig(ServedConfig):
     """Which model, where, with which key, and how hard it is tried."""
 
     stream: bool = True
+    api: Literal["chat", "responses"] = Field(
+        "chat", description="Which of OpenAI's ways to ask: Chat Completions or Responses."
+    )
     cache: bool = Field(
         True, description="Whether the provider is told which part of a prompt to keep for later."
     )
+
+    @field_validator("api")
+    @classmethod
+    def _has_such_a_way(cls, api: str) -> str:
+        if api == "responses" and cls.real.dialect != "openai":
+            raise ValueError(f"{cls.real.name} has no Responses; drop api")
+        return api
 
     def guarantee(self) -> Guarantee:
         """One answer in words, no longer than the model's context."""
@@ -166,7 +176,9 @@ def _exchange_with(endpoint: Endpoint) -> Exchange:
 
 def _build(config: RealConfig, registry: Registry) -> BridgeModel:
     endpoint = config.endpoint(config.stream)
-    return BridgeModel(config, replace(endpoint, hints=config.cache), registry)
+    return BridgeModel(
+        config, replace(endpoint, hints=config.cache, responses=config.api == "responses"), registry
+    )
 
 
 def _config_of(real: RealProvider) -> type[RealConfig]:

@@ -27,6 +27,8 @@ class Endpoint:
     params: Params = field(default_factory=Params)
     stream: bool = True
     tariff: Tariff | None = None
+    responses: bool = False
+    """Whether it is asked by OpenAI's Responses in the place of its Chat Completions."""
     hints: bool = True
     """Whether the provider is told what to keep."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -152,7 +152,7 @@ class Exchange:
             *tokens,
             self._price(*tokens, cached, written),
             cached_tokens=cached,
-            reasoning_tokens=_part_of(taken.details.get("reasoning_tokens"), count.output_tokens),
+            reasoning_tokens=_part_of(_thought(taken.details), count.output_tokens),
             estimated=count.estimated,
             finish_reason=answer.finish_reason,
             request_id=response_id,
@@ -205,6 +205,11 @@ def _broke_off(response: ModelResponse) -> bool:
     """A stream without an end mark and without usage was cut, though the connection closed well."""
     details = response.provider_details or {}
     return bool(response.usage.unmeasured_requests) and "finish_reason" not in details
+
+
+def _thought(details: Mapping[str, int]) -> int | None:
+    """The tokens that a model thought, by OpenAI's name or Google's."""
+    return details.get("reasoning_tokens") or details.get("thoughts_tokens")
 
 
 def _part_of(figure: Any, all_of_them: int) -> int:

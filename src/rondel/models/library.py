@@ -30,6 +30,10 @@ def model_of(asked: Endpoint, held: Connections) -> Model[Any]:
             from pydantic_ai.models.google import GoogleModel
 
             return GoogleModel(asked.model, provider=vendor)
+        case "openai" if asked.responses:
+            from pydantic_ai.models.openai import OpenAIResponsesModel
+
+            return OpenAIResponsesModel(asked.model, provider=vendor)
         case "openai":
             from rondel.models.openai_chat import ChatModel
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
@@ -14,6 +14,8 @@ READ_TIMEOUT = 300.0
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Count = Annotated[int, Field(strict=True, ge=1)]
+Effort = Literal["minimal", "low", "medium", "high", "xhigh", "max"]
+"""How hard a model thinks before it answers."""
 
 UNKNOWN: dict[Dialect, frozenset[str]] = {
     "openai": frozenset(),
@@ -46,6 +48,7 @@ class Params(BaseModel):
     frequency_penalty: Number | None = None
     logit_bias: dict[str, int] | None = None
     parallel_tool_calls: bool | None = None
+    thinking: bool | Effort | dict[str, Any] | None = None
     timeout: Duration = READ_TIMEOUT
     extra_headers: dict[str, SecretStr] = {}
     extra_body: dict[str, Any] = {}
@@ -64,6 +67,12 @@ class Params(BaseModel):
         for name in Params.model_fields.keys() - {"stop", "timeout", "extra_headers", "extra_body"}:
             if (value := getattr(self, name)) is not None:
                 settings[name] = value
+        if isinstance(self.thinking, dict):  # in the provider's own words
+            own = settings.pop("thinking")
+            if dialect == "google":
+                settings["google_thinking_config"] = own
+            else:
+                body.setdefault("thinking", own)
         if self.stop is not None:
             settings["stop_sequences"] = [self.stop] if isinstance(self.stop, str) else self.stop
         if dialect == "openai" and "top_k" in settings:
