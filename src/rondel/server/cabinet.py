@@ -39,6 +39,10 @@ CREATE TABLE IF NOT EXISTS insight (
     created_at REAL NOT NULL, facts BLOB NOT NULL
 );
 CREATE INDEX IF NOT EXISTS insight_graph ON insight (graph);
+CREATE TABLE IF NOT EXISTS reply (
+    key TEXT PRIMARY KEY, digest TEXT NOT NULL, created_at REAL NOT NULL,
+    status INTEGER, headers TEXT, body BLOB
+);
 """
 
 

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from rondel.server import schemas
 from rondel.server.access import Caller, Operator
 from rondel.server.docs import errors
+from rondel.server.once import Key, once
 from rondel.server.problems import Refusal
 from rondel.server.replies import reply
 from rondel.server.site import Site, SiteDep
@@ -75,7 +76,7 @@ async def signal_session(
 
 @router.post("/fork", **_route("fork", schemas.Forked, 201))  # type: ignore[arg-type]
 async def fork_session(
-    id: str, body: schemas.ForkRequest, site: SiteDep, caller: Operator
+    id: str, body: schemas.ForkRequest, site: SiteDep, caller: Operator, key: Key = None
 ) -> Response:
     """A new session that shares this one's past up to an address."""
     site.demand_open()
@@ -83,20 +84,28 @@ async def fork_session(
     parent = site.session(id, caller)
     if not caller.may("admin") and any(path.startswith("nodes.") for path in body.set):
         raise Refusal(403, "forbidden", "to change a node's config needs the role admin")
-    child = await site.engine.fork(parent, body.at, body.set, run=body.run)
-    headers = {"Location": f"/api/v1/sessions/{child.id}"}
-    face = {"id": child.id, "status": child.status, "parent": child.row.parent}
-    return reply(face, 201, headers)
+
+    async def make() -> Response:
+        child = await site.engine.fork(parent, body.at, body.set, run=body.run)
+        headers = {"Location": f"/api/v1/sessions/{child.id}"}
+        face = {"id": child.id, "status": child.status, "parent": child.row.parent}
+        return reply(face, 201, headers)
+
+    return await once(site, caller, key, f"fork {id}", body, make)
 
 
 @router.post("/promote", **_route("promote", schemas.Promoted))  # type: ignore[arg-type]
 async def promote_session(
-    id: str, body: schemas.PromoteRequest, site: SiteDep, caller: Operator
+    id: str, body: schemas.PromoteRequest, site: SiteDep, caller: Operator, key: Key = None
 ) -> Response:
     """Put what a finished step emitted into the working memory of its session's group."""
     site.session(id, caller)
-    entries = await site.engine.promote(id, body.address, body.confidence)
-    return reply({"entries": [asdict(entry) for entry in entries]})
+
+    async def make() -> Response:
+        entries = await site.engine.promote(id, body.address, body.confidence)
+        return reply({"entries": [asdict(entry) for entry in entries]})
+
+    return await once(site, caller, key, f"promote {id}", body, make)
 
 
 async def _carried_out(site: Site, caller: Caller, id: str, control: AnyControl) -> Response:

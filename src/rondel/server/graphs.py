@@ -20,6 +20,7 @@ from rondel.graph.json_schema import json_schema
 from rondel.server import schemas
 from rondel.server.access import Admin, Caller, Viewer
 from rondel.server.docs import errors
+from rondel.server.once import Key, once
 from rondel.server.problems import Refusal
 from rondel.server.replies import reply
 from rondel.server.site import Site, SiteDep
@@ -52,11 +53,17 @@ async def list_graphs(site: SiteDep, caller: Viewer) -> Response:
     response_model=schemas.GraphDetail,
     responses=errors(409),
 )
-async def create_graph(body: schemas.GraphText, site: SiteDep, caller: Admin) -> Response:
+async def create_graph(
+    body: schemas.GraphText, site: SiteDep, caller: Admin, key: Key = None
+) -> Response:
     """Store a new graph, as it is written."""
-    file = site.folder.create(_text(site, body), body.name, caller.groups)
-    headers = {"ETag": f'"{file.etag}"', "Location": f"/api/v1/graphs/{file.id}"}
-    return reply(_detail(site, file), 201, headers)
+
+    async def make() -> Response:
+        file = site.folder.create(_text(site, body), body.name, caller.groups)
+        headers = {"ETag": f'"{file.etag}"', "Location": f"/api/v1/graphs/{file.id}"}
+        return reply(_detail(site, file), 201, headers)
+
+    return await once(site, caller, key, "graphs", body, make)
 
 
 @router.get(

@@ -12,6 +12,7 @@ from rondel.graph.moments import to_microsecond
 from rondel.server.access import Admin, Caller
 from rondel.server.deliveries import Webhook
 from rondel.server.docs import errors
+from rondel.server.once import Key, once
 from rondel.server.problems import Refusal
 from rondel.server.replies import reply
 from rondel.server.schemas import In
@@ -80,12 +81,18 @@ async def list_webhooks(site: SiteDep, caller: Admin) -> Response:
     operation_id="createWebhook",
     status_code=201,
     response_model=NewWebhook,
-    responses=errors(),
+    responses=errors(409),
 )
-async def create_webhook(body: WebhookRequest, site: SiteDep, caller: Admin) -> Response:
+async def create_webhook(
+    body: WebhookRequest, site: SiteDep, caller: Admin, key: Key = None
+) -> Response:
     """Tell an address what happens; its secret, which signs every message, is told this once."""
-    made = site.deliveries.create(body.url, body.events, caller)
-    return reply({**_face(made), "secret": made.secret}, 201)
+
+    async def make() -> Response:
+        made = site.deliveries.create(body.url, body.events, caller)
+        return reply({**_face(made), "secret": made.secret}, 201)
+
+    return await once(site, caller, key, "webhooks", body, make)
 
 
 @router.delete(
