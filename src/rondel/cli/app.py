@@ -10,6 +10,7 @@ from keyword import iskeyword
 from typing import Any
 
 from rondel.cli.failures import explain
+from rondel.cli.language import LANGUAGES, speak, wanted, without_option, words
 from rondel.cli.noise import hushed
 from rondel.cli.screen import guarded
 from rondel.errors import CallError
@@ -57,8 +58,9 @@ Commands:
 {verbs}
 
 Options:
-  --version  print the version
-  --help     print this; `rondel COMMAND --help` tells more about one
+  --version      print the version
+  --lang en|zh   the language; else RONDEL_LANG, LC_ALL, LC_MESSAGES, LANG say it
+  --help         print this; `rondel COMMAND --help` tells more about one
 """
 
 
@@ -66,16 +68,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; never raises, but for a second Ctrl-C."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     with guarded(), hushed(debug="--debug" in arguments):
-        return _main(arguments)
+        try:
+            return _main(arguments)
+        finally:
+            speak(LANGUAGES[0])  # whoever called it from Python is none of its users
 
 
 def _main(arguments: list[str]) -> int:
     try:
-        _speak_any_language()
-        code = _dispatch(arguments)
+        _write_any_language()
+        code = _dispatch(_in_language(arguments))
         sys.stdout.flush()
     except KeyboardInterrupt:
-        print("error: stopped", file=sys.stderr)
+        print(f"{words('error')}: {words('stopped')}", file=sys.stderr)
         return 130
     except BrokenPipeError:
         # Nobody reads any more; what is still buffered must not raise again at exit.
@@ -86,11 +91,24 @@ def _main(arguments: list[str]) -> int:
     return code
 
 
+def _in_language(arguments: list[str]) -> list[str]:
+    """Speak as `--lang` or the environment says; the arguments without it."""
+    rest, chosen = without_option(arguments)
+    speak(wanted(os.environ))
+    if chosen is not None and chosen not in LANGUAGES:
+        names = ", ".join(LANGUAGES)
+        raise CallError(f"there is no language {chosen!r}; there are: {names}")
+    if chosen is not None:
+        speak(chosen)
+    return rest
+
+
 def _dispatch(arguments: list[str]) -> int:
     match arguments:
         case [] | ["--help" | "-h" | "help", *_]:
             width = max(map(len, VERBS))
-            print(HELP.format(verbs="\n".join(f"  {v:{width}}  {h}" for v, h in VERBS.items())))
+            lines = (f"  {verb:{width}}  {words(what)}" for verb, what in VERBS.items())
+            print(words(HELP, verbs="\n".join(lines)))
             return 0
         case ["--version" | "-V", *_]:
             from importlib.metadata import version
@@ -134,7 +152,7 @@ def _unknown(word: str) -> str:
     return f"there is no {what} {word!r}; {hint}"
 
 
-def _speak_any_language() -> None:
+def _write_any_language() -> None:
     """Write what the terminal cannot show as `?` rather than fail on it."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)

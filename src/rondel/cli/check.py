@@ -13,7 +13,7 @@ from rondel.certificate import Certificate, certify
 from rondel.cli.arguments import parse_change
 from rondel.cli.certificates import print_certificate
 from rondel.cli.documents import open_graph
-from rondel.cli.failures import WRONG, complain
+from rondel.cli.failures import WRONG, complain, problem_text
 from rondel.cli.options import Changes, Compat, Functions
 from rondel.cli.screen import visible
 from rondel.errors import CallError, GraphError, Problem
@@ -88,9 +88,9 @@ def _tell_errors(errors: Sequence[Problem], *, as_json: bool) -> int:
 
 def _complain(errors: Sequence[Problem], warnings: Sequence[Problem]) -> None:
     for problem in errors:
-        complain(str(problem))
+        complain(problem_text(problem))
     for warning in warnings:
-        complain(str(warning), "warning")
+        complain(problem_text(warning), "warning")
 
 
 def _print_json(findings: Findings) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 import traceback
+from dataclasses import replace
 
+from rondel.cli.language import translated, words
 from rondel.cli.screen import visible
-from rondel.errors import CallError, GraphError, JournalError, RondelError, SessionError
+from rondel.errors import CallError, GraphError, JournalError, Problem, RondelError, SessionError
 
 FAILED = 1
 WRONG = 2
@@ -25,12 +27,13 @@ def explain(error: Exception, *, debug: bool = False) -> int:
 def complain(message: str, kind: str = "error") -> None:
     """One line on stderr."""
     sys.stdout.flush()
-    print(f"{kind}: {visible(' '.join(message.split()))}", file=sys.stderr)
+    text = translated(" ".join(message.split()))
+    print(f"{words(kind)}: {visible(text)}", file=sys.stderr)
 
 
 def _lines(error: Exception) -> list[str]:
     if isinstance(error, GraphError):
-        return [str(problem) for problem in error.problems]
+        return [problem_text(problem) for problem in error.problems]
     if isinstance(error, RondelError):
         return [str(error)]
     format_message = getattr(error, "format_message", None)
@@ -38,6 +41,14 @@ def _lines(error: Exception) -> list[str]:
         return [_usage(str(format_message()))]
     name = type(error).__name__
     return [f"something unexpected happened: {name}: {error}; --debug shows where"]
+
+
+def problem_text(problem: Problem) -> str:
+    """A problem of a graph in the language that is spoken."""
+    told = replace(
+        problem, message=translated(problem.message), hint=translated(problem.hint or "")
+    )
+    return str(told)
 
 
 def _usage(message: str) -> str:

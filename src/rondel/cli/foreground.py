@@ -13,7 +13,7 @@ from rondel.cli.arguments import Answers
 from rondel.cli.conversation import Shown, TerminalSession
 from rondel.cli.database import NextCommands, is_python, next_commands, open_existing
 from rondel.cli.documents import open_graph
-from rondel.cli.failures import FAILED, complain
+from rondel.cli.failures import FAILED, complain, problem_text
 from rondel.cli.keyboard import Keyboard
 from rondel.cli.language import words
 from rondel.cli.live.view import view_for
@@ -179,7 +179,7 @@ def _tell(result: Result, conversation: TerminalSession, how: NextCommands | Non
 def _explain(result: Result, graph: Graph) -> None:
     """Those warnings of `rondel check` that may tell why the run came to a bad end."""
     for lint in lints_explaining(result.reason or result.status, graph.plan(), graph.registry):
-        complain(str(lint.warning), "warning")
+        complain(problem_text(lint.warning), "warning")
 
 
 def _answer(node: str, conversation: TerminalSession, how: NextCommands | None) -> str:

@@ -10,6 +10,7 @@ import typer
 from rondel.cli.conversation import past_of
 from rondel.cli.database import find, next_commands
 from rondel.cli.foreground import Foreground, demand_free, hand_over
+from rondel.cli.language import words
 from rondel.cli.options import (
     AllowCommands,
     AllowPython,
@@ -73,4 +74,6 @@ async def _resume(id: str, file: str | None, control: Resume, foreground: Foregr
         foreground.answers_for(session.graph)
         past = past_of(engine, session)
         await session.resume(control.by, free=control.free)
-        return await foreground.show(engine, session, f"resuming {session.row.graph_id}", past)
+        return await foreground.show(
+            engine, session, words("resuming {graph}", graph=session.row.graph_id), past
+        )

@@ -12,8 +12,9 @@ from rondel.cli.arguments import merged, parse_change, parse_inputs, parse_objec
 from rondel.cli.conversation import Shown
 from rondel.cli.database import open_new
 from rondel.cli.documents import open_graph
-from rondel.cli.failures import complain
+from rondel.cli.failures import complain, problem_text
 from rondel.cli.foreground import Foreground
+from rondel.cli.language import words
 from rondel.cli.options import (
     AllowCommands,
     AllowPython,
@@ -112,7 +113,7 @@ def run(
     of_graph = [change for change in changed if not _is_input(change[0])]
     opened = open_graph(file, of_graph, provider, compat)
     for warning in opened.warnings:
-        complain(str(warning), "warning")
+        complain(problem_text(warning), "warning")
     foreground = Foreground(
         db, as_json, no_input, debug, answers or [], allow_python, allow_commands
     )
@@ -138,7 +139,9 @@ async def _run(
         if files:
             task = {**task, "attachments": [await engine.attach(file) for file in files]}
         session = await engine.start(graph, task, debug=debugged)
-        return await foreground.show(engine, session, f"running {graph.id}", Shown())
+        return await foreground.show(
+            engine, session, words("running {graph}", graph=graph.id), Shown()
+        )
 
 
 def _is_input(path: Path) -> bool:

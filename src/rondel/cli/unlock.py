@@ -11,6 +11,7 @@ from rondel.cli.conversation import Shown, past_of
 from rondel.cli.database import find, next_commands
 from rondel.cli.delivery import deliver, say
 from rondel.cli.foreground import Foreground, hand_over
+from rondel.cli.language import words
 from rondel.cli.options import (
     AllowCommands,
     AllowPython,
@@ -86,7 +87,9 @@ async def _unlock(
             on = "" if delivered.driver else f"; go on with: {how.resume()}"
             say(session, delivered, f"is unlocked{on}", "is not locked")
             return 0
-        return await foreground.show(engine, session, f"resuming {session.row.graph_id}", past)
+        return await foreground.show(
+            engine, session, words("resuming {graph}", graph=session.row.graph_id), past
+        )
 
 
 def _demand_locked(session: Session) -> None:
