@@ -75,7 +75,7 @@ def transcript(file: Path, task: str, answers: dict[str, list[str]] | None = Non
 
 
 async def _run(graph: Graph, task: str, answers: dict[str, list[str]]) -> None:
-    async with Engine(db=None) as engine:
+    async with Engine(db=None, allow_python=True) as engine:
         session = await engine.start(graph, task)
         while (await session.settled()).status == "waiting":
             node = session.asking[0].node_id

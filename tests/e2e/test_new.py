@@ -13,6 +13,9 @@ import yaml
 from rondel.sessions.templates import templates
 from tests.e2e.command import ROOT, Ran
 
+PLUGIN = "18_plugin"
+"""An example with a node type of a package that is not installed here."""
+
 Call = Callable[..., Ran]
 
 ANSWERS = {"human": ["--answer", "revise: shorter", "--answer", "approve"]}
@@ -72,6 +75,7 @@ def test_the_schema_accepts_every_template_and_example(call: Call) -> None:
     ran = call("schema")
     assert ran.code == 0
     validator = jsonschema.Draft202012Validator(json.loads(ran.out))
-    examples = [path.read_text("utf-8") for path in ROOT.glob("examples/*/graph.yaml")]
+    files = [path for path in ROOT.glob("examples/*/graph.yaml") if path.parent.name != PLUGIN]
+    examples = [path.read_text("utf-8") for path in files]
     for text in [*examples, *(file.read_text("utf-8") for file in templates().values())]:
         validator.validate(yaml.safe_load(text))

@@ -106,7 +106,8 @@ def test_steps_are_whole_for_programs_and_short_for_people(call: Call, graph_fil
 def test_rounds_of_a_loop(call: Call, loop: str) -> None:
     header, first, second = call("rounds", loop).out.splitlines()
     assert header.split() == [
-        *("LOOP", "ROUND", "SCORE", "DELTA", "TOKENS", "COST", "DURATION", "BEST", "EXIT", "REASON")
+        *("LOOP", "ROUND", "SCORE", "DELTA", "TOKENS", "SENT", "CACHED", "COST", "DURATION"),
+        *("BEST", "EXIT", "REASON"),
     ]
     assert first.split()[:3] == ["Writer", "1", "70"]
     assert second.split()[:4] == ["Writer", "2", "85", "+15"]
