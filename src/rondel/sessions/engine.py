@@ -90,7 +90,7 @@ class Engine:
     async def run(self, graph: Graph | str | os.PathLike[str], inputs: Inputs = None) -> Result:
         """Start a session and wait until it is over or needs somebody outside to go on."""
         local = await self._start(graph, inputs)
-        return await self._session(self, local).settled()
+        return await local.settled()
 
     def get(self, id: str) -> Session:
         """The session of that id."""
@@ -220,7 +220,7 @@ class Engine:
 
     def bind(self, graph: Graph) -> Binding:
         """The graph with its working parts; built once for each graph."""
-        return self._local.graphs.bind(graph).binding
+        return self._local.graphs.bind(graph)
 
     # Inside
 
@@ -240,7 +240,8 @@ class Engine:
             raise Disconnected("the engine is closed; it starts nothing any more")
         given = as_inputs(inputs)
         graph = as_graph(graph)
-        binding, always = self._local.graphs.bind(graph)
+        graphs = self._local.graphs
+        binding, always = graphs.bind(graph), graphs.labels(graph)
         if "attachments" in given:
             self.attachments.demand(attached_in(given))
         stored = graph.stored

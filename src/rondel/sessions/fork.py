@@ -92,7 +92,7 @@ def row_of(session: Session, fork: Fork) -> SessionRow:
 
 async def begin_fork(all_of_them: LocalSessions, row: SessionRow, fork: Fork) -> LocalSession:
     """A fork that goes on at once, in this process."""
-    binding = all_of_them.graphs.bind(fork.graph).binding
+    binding = all_of_them.graphs.bind(fork.graph)
     child = await all_of_them.create(row, fork.graph, to_drive=True)
     all_of_them.remember(child)
     if row.parent is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -41,11 +42,12 @@ class _Copy(NamedTuple):
         return all(os.environ.get(name) == value for name, value in taken.items())
 
 
-class Bound(NamedTuple):
-    """A graph with its working parts, and what a row says of all its sessions."""
+@dataclass(slots=True)
+class _Bound:
+    """A graph with its working parts, and what rows say of its sessions, once one is started."""
 
     binding: Binding
-    labels: dict[str, Any]
+    labels: dict[str, Any] | None = None
 
 
 class GraphCache:
@@ -64,7 +66,7 @@ class GraphCache:
         self._registry = registry
         self._permissions = permissions
         self._middleware = tuple(middleware)
-        self._bound: WeakKeyDictionary[Graph, Bound] = WeakKeyDictionary()
+        self._bound: WeakKeyDictionary[Graph, _Bound] = WeakKeyDictionary()
         self._handed_over: dict[str, Graph] = {}
         """Graphs of which the store does not keep all, by session."""
         self._secrets: dict[str, Mapping[str, Values]] = {}
@@ -127,8 +129,24 @@ class GraphCache:
         known = not (labels.get("python") or labels.get(code) or self._missing_secrets(row))
         return known or row.id in self._handed_over
 
-    def bind(self, graph: Graph) -> Bound:
+    def bind(self, graph: Graph) -> Binding:
         """The graph with its working parts, built once for each graph."""
+        return self._bind(graph).binding
+
+    def labels(self, graph: Graph) -> dict[str, Any]:
+        """What the row of every session of the graph says; known once for each graph."""
+        bound = self._bind(graph)
+        if bound.labels is None:
+            bound.labels = labels_of(graph)
+        return bound.labels
+
+    def check_code(self, row: SessionRow, graph: Graph) -> None:
+        """Tell if the session began with other functions; CodeChanged if that is not allowed."""
+        strict = not self._permissions.changed_code
+        if (strict or row.labels.get(FUNCTIONS)) and (now := self.labels(graph).get(FUNCTIONS)):
+            check_code(row, now, strict=strict)
+
+    def _bind(self, graph: Graph) -> _Bound:
         plan = graph.plan()
         bound = self._bound.get(graph)
         if bound is None or bound.binding.plan is not plan:
@@ -139,13 +157,8 @@ class GraphCache:
                 memory=memory, attachments=self._attachments, **self._permissions.services
             )
             binding = graph.bind(serving, (guard, *self._middleware))
-            bound = self._bound[graph] = Bound(binding, labels_of(graph))
+            bound = self._bound[graph] = _Bound(binding)
         return bound
-
-    def check_code(self, row: SessionRow, bound: Bound) -> None:
-        """Tell if the session began with other functions; CodeChanged if that is not allowed."""
-        strict = not self._permissions.changed_code
-        check_code(row, bound.labels.get(FUNCTIONS, {}), strict=strict)
 
     def _missing_secrets(self, row: SessionRow) -> list[str]:
         """The variables that stand for secrets of the session's graph and have no value here."""

@@ -12,7 +12,6 @@ from rondel.engine.shell.binding import Binding
 from rondel.errors import CallError, Disconnected, SessionBusy, UnknownSession
 from rondel.graph.plan import Plan
 from rondel.journal.store import SessionRow, finish
-from rondel.sessions.code import FUNCTIONS
 from rondel.sessions.controls import AnyControl, Resume
 from rondel.sessions.drive import Drive, fold
 from rondel.sessions.graph import Graph
@@ -282,10 +281,12 @@ class LocalSession:
 
     def _open(self) -> Drive:
         if self.drive is None:
-            bound = self.all.graphs.bind(self.graph)
-            if FUNCTIONS in bound.labels:
-                self.all.graphs.check_code(self.row, bound)
-            self.drive = self.all.open(self, bound.binding, is_new=False)
+            graphs, row = self.all.graphs, self.row
+            if self._graph is None:
+                self._graph = graphs.graph(row)
+            binding = graphs.bind(self._graph)
+            graphs.check_code(row, self._graph)
+            self.drive = self.all.open(self, binding, is_new=False)
         return self.drive
 
     async def _take_up(self) -> Drive:

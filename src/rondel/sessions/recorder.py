@@ -108,7 +108,7 @@ class SessionRecorder(Recorder):
 
     def _note_status(self) -> None:
         state = self._state
-        due = due_at(state, self._store.now())
+        due = due_at(state, self._store.now()) if state.questions else None
         if (state.status, due) != (self._status, self._due):
             self._status, self._due = state.status, due
             self._store.set_status(self._id, state.status, state.reason, due)
