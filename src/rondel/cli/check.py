@@ -14,7 +14,7 @@ from rondel.cli.arguments import parse_change
 from rondel.cli.certificates import print_certificate
 from rondel.cli.documents import open_graph
 from rondel.cli.failures import WRONG, complain, problem_text
-from rondel.cli.options import Changes, Compat, Functions
+from rondel.cli.options import Changes, Compat, Debug, Functions
 from rondel.cli.screen import visible
 from rondel.errors import CallError, GraphError, Problem
 from rondel.graph.plan import Plan
@@ -40,9 +40,7 @@ def check(
     changes: Changes = None,
     compat: Compat = None,
     functions: Functions = None,  # noqa: ARG001
-    debug: Annotated[  # noqa: ARG001
-        bool, typer.Option("--debug", help="Show tracebacks.")
-    ] = False,
+    debug: Debug = False,  # noqa: ARG001
 ) -> int:
     """Find all that is wrong with a graph, and prove how much its loops can take.
 
