@@ -90,7 +90,7 @@ class Engine:
     async def run(self, graph: Graph | str | os.PathLike[str], inputs: Inputs = None) -> Result:
         """Start a session and wait until it is over or needs somebody outside to go on."""
         local = await self._start(graph, inputs)
-        return await local.settled()
+        return await self._session(self, local).settled()
 
     def get(self, id: str) -> Session:
         """The session of that id."""
