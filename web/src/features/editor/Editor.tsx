@@ -22,6 +22,7 @@ import { GraphFlow, type Selection } from "./GraphFlow";
 import { ImportNote, type Notice } from "./ImportNote";
 import { importDropped } from "./importing";
 import type { Point } from "./layout";
+import { Palette } from "./Palette";
 import { RunPane } from "./RunPane";
 import type { Schema } from "./SchemaForm";
 
@@ -128,22 +129,7 @@ function Workshop({ stored, first, schema }: WorkshopProps) {
       </Bar>
       {notice && <ImportNote notice={notice} onClose={() => setNotice(null)} />}
       <div className={`editor-body${run ? " with-run" : ""}`}>
-        <nav className="palette" aria-label={t("editor.palette")}>
-          <h3>{t("editor.palette")}</h3>
-          {mayEdit &&
-            types.map((type) => (
-              <button
-                key={type}
-                type="button"
-                draggable
-                onDragStart={(event) => event.dataTransfer.setData("application/rondel-node", type)}
-                onClick={() => add(type, null)}
-              >
-                {type}
-              </button>
-            ))}
-          <p className="quiet small">{t("editor.palette_hint")}</p>
-        </nav>
+        <Palette types={mayEdit ? types : []} onAdd={(type) => add(type, null)} />
         <div
           className={`editor-main${dropping ? " dropping" : ""}`}
           data-drop={t("editor.drop")}
@@ -257,7 +243,14 @@ function SideForm({ draft, selection, schema, onSelect, onRemove }: SideProps) {
     if (!edge) return <p className="quiet">{t("editor.nothing")}</p>;
     return <EdgeForm key={selection.index} edge={edge} index={selection.index} edit={edit} onRemove={() => onRemove(selection)} />;
   }
-  return <LoopForm key={selection.head} head={selection.head} contract={body.loops?.[selection.head] ?? {}} edit={edit} schema={schema} />;
+  return <LoopForm key={selection.head} head={selection.head} contract={body.loops?.[selection.head] ?? {}} steering={steeringIn(draft, selection.head)} edit={edit} schema={schema} />;
+}
+
+/** The nodes of a loop that decide about it themselves. */
+function steeringIn(draft: GraphDraft, head: string): string[] {
+  const items = draft.structure?.loops.find((loop) => loop.head === head)?.items ?? [];
+  const inside = new Set(items.flatMap((item) => (item.kind === "node" ? [item.id] : [])));
+  return (draft.body?.nodes ?? []).filter((node) => inside.has(node.id) && /^loop/.test(node.type)).map((node) => node.id);
 }
 
 function GraphForm({ draft }: { draft: GraphDraft }) {

@@ -68,7 +68,7 @@ export function GraphFlow(props: FlowProps) {
   useEffect(() => setNodes(built), [built]);
   const edges = useMemo(() => edgesFor(body, structure, places, selection), [body, structure, places, selection]);
   useEffect(() => {
-    const frame = requestAnimationFrame(() => void flow.fitView({ padding: 0.12, maxZoom: 1 }));
+    const frame = requestAnimationFrame(() => void flow.fitView({ padding: 0.06, maxZoom: 1 }));
     return () => cancelAnimationFrame(frame);
   }, [flow, props.fitKey]);
   const editable = props.onConnect !== undefined;
@@ -104,7 +104,7 @@ export function GraphFlow(props: FlowProps) {
       maxZoom={1.6}
       aria-label={t("editor.canvas")}
       fitView
-      fitViewOptions={{ padding: 0.12, maxZoom: 1 }}
+      fitViewOptions={{ padding: 0.06, maxZoom: 1 }}
     >
       <Background variant={BackgroundVariant.Dots} gap={22} size={1} color="var(--line)" />
       <Controls showInteractive={false} position="bottom-left" />

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { useSpeech } from "../../app/i18n";
 import type { EdgeDoc, GraphBody, LoopContract, NodeDoc } from "../../model/graph";
 import type { Draft } from "./document";
+import { useKindWords } from "./Palette";
 import { plain, SchemaForm, type Schema } from "./SchemaForm";
 
 export type Edit = (change: (draft: Draft) => void) => void;
@@ -20,6 +21,7 @@ interface NodeProps {
 export function NodeForm({ node, body, schema, edit, onRenamed, onRemove }: NodeProps) {
   const { t } = useSpeech();
   const [id, setId] = useState(node.id);
+  const words = useKindWords()(node.type);
   const config = schema.$defs?.[`node.${node.type}`] ?? { properties: {} };
   const general = schema.$defs?.Node ?? {};
   const set = (path: (string | number)[], value: unknown): void =>
@@ -35,6 +37,7 @@ export function NodeForm({ node, body, schema, edit, onRenamed, onRemove }: Node
       <h2>
         {t("editor.node")} <span className="quiet">{node.type}</span>
       </h2>
+      {words && <p className="quiet small">{words}</p>}
       <label>
         <span className="name">{t("editor.id")}</span>
         <input
@@ -47,7 +50,7 @@ export function NodeForm({ node, body, schema, edit, onRenamed, onRemove }: Node
       </label>
       <SchemaForm schema={config} root={schema} value={node.config ?? {}} onChange={(key, value) => set(["config", key], value)} />
       <details>
-        <summary>{t("editor.node")}</summary>
+        <summary>{t("editor.general")}</summary>
         <SchemaForm schema={general} root={schema} value={node} onChange={(key, value) => set([key], value)} skip={["id", "type", "config"]} />
       </details>
       <Ends node={node.id} body={body} edit={edit} />
@@ -192,6 +195,8 @@ function Lines({ name, value, onChange }: { name: string; value: unknown; onChan
 interface LoopProps {
   head: string;
   contract: LoopContract;
+  /** Nodes inside that decide about the loop too. */
+  steering: string[];
   edit: Edit;
   schema: Schema;
 }
@@ -199,7 +204,7 @@ interface LoopProps {
 const USUAL_ROUNDS = 3;
 
 /** The loop form of the requirement documents: the one form that is written by hand. */
-export function LoopForm({ head, contract, edit, schema }: LoopProps) {
+export function LoopForm({ head, contract, steering, edit, schema }: LoopProps) {
   const { t } = useSpeech();
   const set = (path: string[], value: unknown): void => edit((draft) => draft.set(["loops", head, ...path], value));
   const rounds = contract.max_rounds ?? USUAL_ROUNDS;
@@ -214,6 +219,7 @@ export function LoopForm({ head, contract, edit, schema }: LoopProps) {
   return (
     <div className="form">
       <h2>{t("loop.title", { head })}</h2>
+      {steering.length > 0 && <p className="quiet small">{t("loop.also", { nodes: steering.join(", ") })}</p>}
       <div>
         <label className="name" htmlFor="max-rounds">
           {t("loop.max_rounds")}

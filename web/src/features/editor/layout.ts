@@ -4,7 +4,7 @@ import dagre from "@dagrejs/dagre";
 import { edgesOf, nodesOf, type EdgeDoc, type GraphBody } from "../../model/graph";
 import type { LoopItem, Structure } from "../../model/structure";
 
-export const NODE_WIDTH = 156;
+export const NODE_WIDTH = 144;
 export const NODE_HEIGHT = 50;
 
 export interface Point {
@@ -21,7 +21,7 @@ export function isBackEdge(edge: EdgeDoc, structure: Structure): boolean {
 
 export function layoutOf(body: GraphBody, structure: Structure): Map<string, Point> {
   const graph = new dagre.graphlib.Graph({ compound: true, multigraph: true });
-  graph.setGraph({ rankdir: "LR", nodesep: 40, ranksep: 34, marginx: 20, marginy: 40 });
+  graph.setGraph({ rankdir: "LR", nodesep: 38, ranksep: 28, marginx: 20, marginy: 40 });
   graph.setDefaultEdgeLabel(() => ({}));
   for (const node of nodesOf(body)) graph.setNode(node.id, { width: NODE_WIDTH, height: NODE_HEIGHT });
   for (const loop of structure.loops) graph.setNode(ground(loop.head), {});

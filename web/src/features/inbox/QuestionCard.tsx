@@ -50,21 +50,6 @@ export function QuestionCard({ question, bare }: Props) {
       <Review question={question} />
       {mayAct && (
         <>
-          {question.actions.length > 0 && (
-            <div className="answers">
-              {question.actions.map((action) => (
-                <button
-                  key={action}
-                  type="button"
-                  className="button"
-                  disabled={busy}
-                  onClick={() => answer(text.trim() ? `${action}: ${text.trim()}` : action)}
-                >
-                  {t(`inbox.action.${action}`, { defaultValue: action })}
-                </button>
-              ))}
-            </div>
-          )}
           <label>
             <span className="hidden-text">{t("inbox.your_answer")}</span>
             <textarea
@@ -75,7 +60,24 @@ export function QuestionCard({ question, bare }: Props) {
             />
           </label>
           <div className="answers">
-            <button type="button" className="button primary" disabled={busy || !text.trim()} onClick={() => answer(text.trim())}>
+            {question.actions.map((action, index) => (
+              <button
+                key={action}
+                type="button"
+                className={index === 0 ? "button primary" : "button"}
+                disabled={busy}
+                onClick={() => answer(text.trim() ? `${action}: ${text.trim()}` : action)}
+              >
+                {t(`inbox.action.${action}`, { defaultValue: action })}
+              </button>
+            ))}
+            <button
+              type="button"
+              className={question.actions.length > 0 ? "button plain" : "button primary"}
+              disabled={busy || !text.trim()}
+              title={question.actions.length > 0 ? t("inbox.send_about") : undefined}
+              onClick={() => answer(text.trim())}
+            >
               {t("inbox.send")}
             </button>
           </div>

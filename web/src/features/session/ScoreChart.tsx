@@ -12,6 +12,8 @@ import { useScene } from "./context";
 import { COLUMN, firstColumn, fits } from "./geometry";
 
 const HEIGHT = 150;
+/** So many points have room for their figures, wherever the chart is. */
+const FEW = 12;
 
 interface Props {
   entry: Entry;
@@ -69,7 +71,7 @@ export function ScoreChart({ entry, target, frame, size }: Props) {
             <span className="mark best-mark">★</span> {t("chart.best", { score: score(best.score, locale), round: best.round })}
           </span>
         )}
-        {!aligned && <span>{t("chart.all", { count })}</span>}
+        {!aligned && count > FEW && <span>{t("chart.all", { count })}</span>}
       </div>
       <div
         ref={box}
@@ -159,18 +161,18 @@ function options(width: number, latest: () => Latest): uPlot.Options {
         stroke: colour("--accent"),
         width: aligned ? 1.75 : 1.25,
         spanGaps: true,
-        points: { show: aligned, size: 7, fill: colour("--surface"), stroke: colour("--accent"), width: 1.75 },
+        points: { show: aligned || latest().entry.rounds.length <= FEW, size: 7, fill: colour("--surface"), stroke: colour("--accent"), width: 1.75 },
       },
     ],
     hooks: { draw: [(chart) => drawMarks(chart, latest())] },
   };
 }
 
-function padded(low: number | null, high: number | null, { target, aligned }: Latest): [number, number] {
+function padded(low: number | null, high: number | null, { target, aligned, entry }: Latest): [number, number] {
   const least = Math.min(low ?? target ?? 0, target ?? Infinity);
   const most = Math.max(high ?? target ?? 1, target ?? -Infinity);
   const room = Math.max((most - least) * 0.14, 1);
-  return [least - room, most + room * (aligned ? 2 : 1)];
+  return [least - room, most + room * (aligned || entry.rounds.length <= FEW ? 2 : 1)];
 }
 
 /** The goal and the first score as lines, a star over the best round, a wedge over a regression. */
@@ -185,10 +187,11 @@ function drawMarks(chart: uPlot, latest: Latest): void {
   if (latest.measure === "score" && first !== null && entry.rounds.length > 1) line(chart, first, colour("--line-strong"), [1, 4], "");
   if (target !== null) line(chart, target, colour("--ink-3"), [4, 4], words.goal);
   context.textAlign = "center";
-  for (const round of latest.aligned ? entry.rounds : []) {
+  const each = latest.aligned || entry.rounds.length <= FEW;
+  for (const round of each ? entry.rounds : []) {
     if (round?.score != null) drawRound(chart, latest, round);
   }
-  if (!latest.aligned && latest.best) drawStar(chart, latest.best);
+  if (!each && latest.best) drawStar(chart, latest.best);
   context.restore();
 }
 
