@@ -29,7 +29,8 @@ export function loopEnd(
   };
   const missed = end.bounded && goal !== null;
   const known = t(`end.${end.reason}`, values);
-  const why = missed && end.reason === "max_rounds_reached" ? t("end.max_rounds_missed", values) : known;
+  const unsaid = missed && end.reason === "max_rounds_reached" ? t("end.max_rounds_missed", values) : known;
+  const why = unsaid !== known && best?.score == null ? unsaid + t("end.stop") : unsaid;
   const parts = [why];
   if (missed && best?.score != null) parts.push(t("end.best", values));
   if (end.bounded || end.reason === "stagnated") {

@@ -21,7 +21,7 @@ export function isBackEdge(edge: EdgeDoc, structure: Structure): boolean {
 
 export function layoutOf(body: GraphBody, structure: Structure): Map<string, Point> {
   const graph = new dagre.graphlib.Graph({ compound: true, multigraph: true });
-  graph.setGraph({ rankdir: "LR", nodesep: 38, ranksep: 28, marginx: 20, marginy: 40 });
+  graph.setGraph({ rankdir: "LR", nodesep: 38, ranksep: 36, marginx: 20, marginy: 40 });
   graph.setDefaultEdgeLabel(() => ({}));
   for (const node of nodesOf(body)) graph.setNode(node.id, { width: NODE_WIDTH, height: NODE_HEIGHT });
   for (const loop of structure.loops) graph.setNode(ground(loop.head), {});
