@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rondel.certificate.bounds import Bound
 from rondel.certificate.cost import NOTHING, Cost, smaller
@@ -102,8 +102,12 @@ def reckoning_of(
         step_cost(guarantee, node.spec.retry.max_attempts)
         for node, guarantee in zip(plan.nodes, guarantees, strict=True)
     ]
+    cap = _most(steps).times(plan.max_steps)
+    for edge in plan.edges:
+        if edge.spec.dynamic is not None:  # each part is a step, and nobody knows how many
+            steps[edge.target] = replace(steps[edge.target], steps=plan.max_steps)
     calls = [Cost(0, 0, guarantee.calls.tokens, guarantee.calls.usd) for guarantee in guarantees]
-    reckoning = Reckoning(plan, bounds, steps, calls, _most(steps).times(plan.max_steps))
+    reckoning = Reckoning(plan, bounds, steps, calls, cap)
     for graph in reversed(forest.graphs):
         for body in reversed(graph):
             reckoning.reckon(body)

@@ -95,6 +95,26 @@ class Substepped(Tick, frozen=True, tag="sub"):
     """The name of the event that tells of it, if one does."""
 
 
+class Stage(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """What came along one dynamic edge, in parts, and how a node runs over them."""
+
+    mode: str
+    parts: list[Message]
+    max_parallel: int = 10
+    group_size: int = 3
+    passes_one: bool = False
+    """A single part goes on as it is, and later layers of a tree see nothing else."""
+
+
+class Expanded(Tick, frozen=True, tag="expand"):
+    """A step runs its node over parts, each a step; without any, its node's graph is entered."""
+
+    step: int
+    stages: list[Stage] = []
+    shared: list[int] = []
+    """The places, among the step's messages, of those that every part sees."""
+
+
 class Spent(Tick, frozen=True, tag="spend"):
     """What a step has spent that was cut off and runs again, or never ends."""
 
@@ -220,6 +240,7 @@ RareTick = (
     | Suspended
     | Answered
     | Substepped
+    | Expanded
     | Spent
     | Attempted
     | Refused

@@ -91,7 +91,7 @@ class _Compiler:
                 inner.append((node_spec.inner, node))
                 self._check_inner(node)
         for edge_spec in graph.edges:
-            self._check_dynamic(self._add_edge(edge_spec))
+            self._add_edge(edge_spec)
         for loop in graph.loops.values():
             head = self._index[loop.head]
             self.loops[head] = loop
@@ -351,19 +351,6 @@ class _Compiler:
             "set them on the nodes inside it",
             spec.line,
             "graph.nodes.",
-        )
-
-    def _check_dynamic(self, edge: PlanEdge) -> None:
-        target = self.nodes[edge.target]
-        if edge.spec.dynamic is None or target.spec.inner is None:
-            return
-        self._problem(
-            edge.target,
-            f"the dynamic edge from {edge.spec.source!r} leads to {target.name!r}, which holds a "
-            "graph; only a node that works by itself can be fanned out",
-            "lead it to a node inside that graph",
-            edge.spec.line,
-            "graph.edges to ",
         )
 
     def _check_starts(self, scope: Scope) -> None:

@@ -207,6 +207,9 @@ class Dialect(msgspec.Struct, frozen=True):
     sinks_yield: bool = False
     """If no end node produced anything, not even an empty message, the first sink's output counts,
     else an empty message."""
+    trees_reduce: bool = False
+    """A tree over one part hands it on as it is, and only its first layer sees what came by other
+    edges."""
     recalls: bool = True
     """Nodes whose type asks for it are shown the task and what they said before, unless told
     otherwise."""
@@ -221,6 +224,7 @@ DIALECTS = {
         data_edges_bind=True,
         state_per_call=True,
         sinks_yield=True,
+        trees_reduce=True,
         recalls=False,
     )
 }

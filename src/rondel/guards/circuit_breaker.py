@@ -88,6 +88,9 @@ class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
         if not (tick.usage or tick.step in self._model_steps) or not tick.messages:
             return tick
         step = state.steps[tick.step]
+        if step.owner is not None:  # what all parts say together is heard
+            self._model_steps[step.owner.number] = None
+            return tick
         loop = innermost_loop(step)
         if loop is None or not is_watched(step.node.spec) or not is_authored(step.node.spec):
             return tick

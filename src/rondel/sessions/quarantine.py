@@ -68,6 +68,8 @@ class Quarantine:
             for effect in effects:
                 if isinstance(effect, fx.StepTicked) and isinstance(effect.tick, ticks.Finished):
                     step, messages = effect.step, effect.tick.messages
+                    if step.part:  # the step whose part it is says the same
+                        continue
                     found = FinishedStep(effect.address, step.node.id, tick.at, messages)
                     steps.append((logical_place(step), step.number, found))
         self.inputs = state.inputs

@@ -414,11 +414,11 @@ class RoundLister:
 
 def logical_place(step: Step) -> tuple[int, ...]:
     """Round, level and item of every scope around the step, outermost first."""
-    parts: list[tuple[int, int, int]] = [(step.round, step.level, step.item)]
+    parts: list[tuple[int, ...]] = [(step.round, step.level, step.item, step.part)]
     for frame in step.frame.outward():
         owner, parent = frame.owner, frame.parent
         if owner is not None:
-            parts.append((owner.round, owner.level, owner.item))
+            parts.append((owner.round, owner.level, owner.item, owner.part))
         elif parent is not None:
-            parts.append((parent.round, parent.scope.levels[frame.item], frame.item))
+            parts.append((parent.round, parent.scope.levels[frame.item], frame.item, 0))
     return tuple(number for part in reversed(parts) for number in part)

@@ -205,8 +205,9 @@ def test_a_tree_joins_its_parts_group_by_group() -> None:
 """,
         "one two three four",
     )
-    [said] = [said for name, _, said in steps if name == "b"]
+    said, *parts = [said for name, _, said in steps if name == "b"]
     assert said == ["joined"]
+    assert parts == [["joined"]] * 3  # two groups of two, and one of what these said
 
 
 def test_a_loop_timer_speaks_when_its_time_is_over() -> None:

@@ -23,6 +23,7 @@ from rondel.engine.core.ends import (
     end_with_output,
     take_up_again,
 )
+from rondel.engine.core.expansion import expand_step
 from rondel.engine.core.limits import answer_loop, refuse
 from rondel.engine.core.loops import (
     begin_halted,
@@ -118,6 +119,8 @@ def _take_in(state: SessionState, tick: ticks.RareTick) -> list[Work]:
             return _answer(state, tick)
         case ticks.Refused():
             return refuse(state, tick)
+        case ticks.Expanded():
+            return expand_step(state, tick)
         case ticks.UntilChecked():
             return decide(state, state.frames[tick.entry], until_met=tick.met)
         case ticks.WayOut():

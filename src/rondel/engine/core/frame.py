@@ -120,7 +120,8 @@ class Frame:
         self._path, self._path_round = "", -1
         if owner is not None:
             self.prefix = (*owner.frame.prefix, owner.round, owner.level)
-            self.around = f"{owner.frame.path(owner.round)}{owner.node.name}/"
+            part = f"({owner.part})" if owner.part else ""
+            self.around = f"{owner.frame.path(owner.round)}{owner.node.name}{part}/"
         elif parent is not None:
             self.prefix = (*parent.prefix, parent.round, parent.scope.levels[self.item])
             self.around = parent.path(parent.round)

@@ -14,6 +14,7 @@ import msgspec
 from rondel.engine import ticks
 from rondel.engine.core.checkpoint import RETRIED, Checkpoint, Emission, Remembered
 from rondel.engine.core.contract import LoopEnd, Ruling
+from rondel.engine.core.expansion import Expansion
 from rondel.engine.core.frame import NOWHERE, Frame
 from rondel.engine.core.progress import Progress
 from rondel.engine.core.state import ENDED, SessionState
@@ -119,6 +120,12 @@ class _Step(msgspec.Struct, omit_defaults=True):
     attempts: tuple[str, ...] = ()
     earlier: int = 0
     due: float = 0.0
+    unexpanded: bool = False
+    expansion: Expansion | None = None
+    owner: int | None = None
+    part: int = 0
+    group: int = 0
+    private: Any = None
 
 
 class Snapshot(msgspec.Struct, omit_defaults=True):
@@ -250,7 +257,7 @@ def _dump_remembered(number: int, then: Remembered) -> _Node:
 
 
 def _dump_step(step: Step) -> _Step:
-    whole = step.transcript.window == EVERYTHING
+    whole = step.transcript.window == EVERYTHING and not step.part
     return _Step(
         number=step.number,
         node=step.node.index,
@@ -268,6 +275,12 @@ def _dump_step(step: Step) -> _Step:
         attempts=step.attempts,
         earlier=step.earlier,
         due=step.due,
+        unexpanded=step.unexpanded,
+        expansion=step.expansion,
+        owner=None if step.owner is None else step.owner.number,
+        part=step.part,
+        group=step.group,
+        private=step.private,
     )
 
 
@@ -411,13 +424,16 @@ class _Restoration:
         frame = self._frame(data.frame)
         step = Step(number, node, frame, data.item, data.level, data.round, data.visit, transcript)
         step.inputs = data.inputs
-        if transcript.window == EVERYTHING:
+        if transcript.window == EVERYTHING and not data.part:
             step.inputs = Prefix(transcript.retained, data.seen)
         step.fresh = data.fresh
         step.answer = data.answer
         step.routing = data.routing
         step.parts = data.parts
         step.attempts, step.earlier, step.due = data.attempts, data.earlier, data.due
+        step.unexpanded, step.expansion = data.unexpanded, data.expansion
+        step.owner = None if data.owner is None else self._step(data.owner)
+        step.part, step.group, step.private = data.part, data.group, data.private
         self._restored[number] = step
         return step
 

@@ -113,7 +113,9 @@ class SessionState:
 
     def is_waiting(self, step: Step) -> bool:
         """Whether a step waits for its inner graph, an answer, or a budget."""
-        inside = step.node.inner is not None and step.routing is None
+        inside = step.expansion is not None or (
+            step.node.inner is not None and step.routing is None and not step.unexpanded
+        )
         return inside or step.number in self.questions or step.number in self.parked
 
     @property

@@ -22,17 +22,23 @@ class Step:
         "attempts",
         "due",
         "earlier",
+        "expansion",
         "frame",
         "fresh",
+        "group",
         "inputs",
         "item",
         "level",
         "node",
         "number",
+        "owner",
+        "part",
         "parts",
+        "private",
         "round",
         "routing",
         "transcript",
+        "unexpanded",
         "visit",
     )
 
@@ -69,13 +75,27 @@ class Step:
         self.parts: dict[str, Any] | None = None
         """Its durable sub-steps that are done, by name."""
         self.routing: tuple[Message, ...] | None = None
-        """For a node with an inner graph: that graph's output, once it is over."""
+        """For a node with an inner graph, or parts: what it came to, once that is over."""
+        self.unexpanded = False
+        """Whether somebody has to say over which parts a node with an inner graph runs."""
+        self.expansion: Any = None  # an Expansion: no compiled class may name it
+        """How far it is with its parts, if it runs over some."""
+        self.owner: Step | None = None
+        """The step whose part this is."""
+        self.part = 0
+        """Which part of it, from 1; 0 for a step that is none."""
+        self.group = 0
+        """Its place in its layer."""
+        self.private: Any = None
+        """For a part: the node's private state as it sees it."""
 
     @property
     def address(self) -> str:
         """Where the step is: loops with their rounds, then the node and its visit."""
         address = self.frame.path(self.round) + self.node.name
-        return address if self.visit == 1 else f"{address}#{self.visit}"
+        if self.visit != 1:
+            address = f"{address}#{self.visit}"
+        return f"{address}({self.part})" if self.part else address
 
     @property
     def rounds(self) -> list[tuple[str, int]]:

@@ -8,6 +8,7 @@ from rondel.engine import ticks
 from rondel.engine.core.contract import Ruling
 from rondel.engine.core.effects import StepStarted, StepTicked
 from rondel.engine.core.ends import break_off, end_over_budget, fail_session, note_own_rounds
+from rondel.engine.core.expansion import end_part
 from rondel.engine.core.frame import Frame
 from rondel.engine.core.state import NO_NODES, NO_QUESTIONS, NOTHING_SPENT, SessionState
 from rondel.engine.core.step import Step
@@ -16,7 +17,7 @@ from rondel.engine.emit import UNCHANGED
 from rondel.engine.message import Message
 from rondel.engine.protocols import Question, Usage
 from rondel.engine.ticks import Altered, Finished
-from rondel.graph.plan import HEAD, ScopedEdge
+from rondel.graph.plan import HEAD, PlanNode, ScopedEdge
 from rondel.graph.spec import EXIT_EDGE
 
 # They start
@@ -48,9 +49,16 @@ def start_step(
     if state.effects is not None:
         state.effects.append(StepStarted(step, step.address))
     if plan_node.inner is not None:
-        return [GraphReached(step)]
+        if not _is_fanned(state, plan_node):
+            return [GraphReached(step)]
+        step.unexpanded = True
     state.commands.append(step)
     return DONE
+
+
+def _is_fanned(state: SessionState, node: PlanNode) -> bool:
+    """Whether a dynamic edge leads to the node."""
+    return any(state.plan.edges[edge].spec.dynamic is not None for edge in node.into)
 
 
 # They are under way
@@ -61,7 +69,10 @@ def suspend(state: SessionState, tick: ticks.Suspended) -> None:
     step = state.steps[tick.step]
     step.answer = None
     if tick.state is not UNCHANGED:
-        step.transcript.private = tick.state
+        if step.part:
+            step.private = tick.state
+        else:
+            step.transcript.private = tick.state
     ask(state, tick.step, tick.question)
     state.mark(StepTicked(step, tick, step.address))
 
@@ -130,6 +141,9 @@ def finish_step(state: SessionState, tick: Finished) -> list[Work]:
     number = tick.step
     step = state.steps[number]
     del state.steps[number]
+    if step.part:
+        state.mark(StepTicked(step, tick, step.address))
+        return end_part(state, step, tick)
     frame, messages, fired = step.frame, tick.messages, tick.fired
     _remember(step, messages, tick.state)
     if state.effects is not None:
@@ -167,6 +181,8 @@ def fail_step(state: SessionState, tick: ticks.Failed) -> list[Work]:
 def drop_step(state: SessionState, number: int) -> list[Work]:
     """A step ends without an output."""
     step = state.steps.pop(number)
+    if step.part:
+        return end_part(state, step, None)
     step.transcript.retain(step.inputs, (), step.number)
     return _after(step)
 

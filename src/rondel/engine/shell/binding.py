@@ -103,6 +103,8 @@ class BoundNode:
                 self.processor = registry.build("node", spec.type, spec.config)
             self.router = self.processor if isinstance(self.processor, Router) else None
             self._wrap(self.processor, node, middleware, fans)
+        elif fans:
+            self.begin = DynamicFanOut(None, fans)
         self.plain = self.router is None and all(
             edge.condition is None and edge.process is None and not edge.contract for edge in edges
         )

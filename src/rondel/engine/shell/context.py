@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mypy_extensions import mypyc_attr
 
 from rondel.engine.core.step import Step
-from rondel.engine.message import GivenData, Message, task_message
+from rondel.engine.message import GivenData, Message, merged_data, task_message
 from rondel.engine.protocols import Recalled, Usage
 
 if TYPE_CHECKING:
@@ -75,11 +75,13 @@ class StepContext:
 
     @property
     def data(self) -> dict[str, Any]:
-        return GivenData(self.step.transcript.data(self.step.inputs))
+        step = self.step
+        merged = merged_data(step.inputs) if step.part else step.transcript.data(step.inputs)
+        return GivenData(merged)
 
     @property
     def state(self) -> Any:
-        return self.step.transcript.private
+        return self.step.private if self.step.part else self.step.transcript.private
 
     @property
     def node_id(self) -> str:
@@ -111,7 +113,7 @@ class StepContext:
 
     @property
     def offset(self) -> int:
-        return 0
+        return max(self.step.part - 1, 0)
 
     @property
     def attempt(self) -> int:

@@ -23,6 +23,7 @@ from rondel.engine.protocols import Emit, Lock, Nothing, Outcome, Suspend, Usage
 from rondel.engine.shell.binding import UNALTERED, Binding, processed
 from rondel.engine.shell.budget_gate import OverBudget
 from rondel.engine.shell.context import StepContext
+from rondel.engine.shell.dynamic_fan_out import Expand
 from rondel.engine.shell.exits import Halted, confined
 from rondel.engine.shell.wrapping import describe
 from rondel.engine.ticks import Altered, Finished
@@ -115,7 +116,7 @@ class Executor:
             return self._check_until(command)
         return self._leave(command)
 
-    def _tick_of(self, ctx: StepContext, outcome: Outcome | Lock) -> ticks.AnyTick:
+    def _tick_of(self, ctx: StepContext, outcome: Outcome | Lock | Expand) -> ticks.AnyTick:
         """The tick of a step whose node has come to this."""
         step = ctx.step
         match outcome:
@@ -126,6 +127,8 @@ class Executor:
             case Suspend():
                 question, state, usage = outcome.question, outcome.state, ctx.usage or []
                 return ticks.Suspended(self._clock(), step.number, question, state, usage)
+            case Expand():
+                return ticks.Expanded(self._clock(), step.number, outcome.stages, outcome.shared)
             case Lock():
                 figures = outcome.figures
                 return ticks.Locked(self._clock(), outcome.reason, outcome.message, figures)
@@ -138,6 +141,8 @@ class Executor:
         step = ctx.step
         bound = self._nodes[step.node.index]
         messages = _signed(step, bound.source, outcome.messages)
+        if step.part:
+            return self._finished(ctx, messages, (), UNALTERED, outcome)
         fired, altered = bound.route(step, outcome, messages)
         return self._finished(ctx, messages, fired, altered, outcome)
 

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from rondel.engine import ticks
-from rondel.engine.core.effects import Command
+from rondel.engine.core.effects import Command, Route
 from rondel.engine.core.fold import apply, todo
 from rondel.engine.core.state import SessionState
 from rondel.engine.core.step import Step
@@ -239,7 +239,9 @@ class Stepper:
         state, guard = self.state, self._guard
         if isinstance(tick, FINISHED):  # mostly
             if guard is not None:
-                in_parts = isinstance(command, Step) and command.parts is not None
+                in_parts = isinstance(command, Route) or (
+                    isinstance(command, Step) and command.parts is not None
+                )
                 if in_parts or self._watched or tick.usage:
                     tick = guard.weigh(state, tick)
                 else:
