@@ -2,7 +2,7 @@
 
 A stream is the request's own task and one that waits for the client to go. The heartbeat keeps
 quiet streams alive, lets go of clients that take nothing, and ends all of them when the server
-goes away.
+goes away. (sse-starlette takes four tasks a stream and a timer a send; MCP's library uses it.)
 """
 
 from __future__ import annotations
