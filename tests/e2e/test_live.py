@@ -44,7 +44,7 @@ def branches() -> str:
         agent("Writer", {"error": "the model is busy"}, slow("a draft", 0.1), retry=RETRY),
         agent("Critic", *scores, model="mine"),
         *(
-            agent(name, slow("标题应当更短。" if name == "审校员" else "fine", 0.4))
+            agent(name, slow("标题应当更短。" if name == "审校员" else "fine", 0.8))
             for name in names
         ),
         {"id": "Gather", "type": "passthrough", "join": "all"},
@@ -190,7 +190,7 @@ def test_a_session_of_another_process_is_watched(
 def test_whoever_stops_watching_stops_nothing(
     graph_file: GraphFile, tmp_path: Path, call: Call
 ) -> None:
-    text = branches().replace('"delay": 0.4', '"delay": 30')
+    text = branches().replace('"delay": 0.8', '"delay": 30')
     db = str(tmp_path / "s.db")
     with Terminal([RONDEL, "run", str(graph_file(text)), "--db", db], 100, 30) as driver:
         driver.until("round 1/6")
