@@ -41,6 +41,12 @@ check: $(COMPILED)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# The site, English and Chinese, into site/; broken links fail it.
+docs: $(COMPILED)
+	$(BIN)/python -m build_docs --check
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "site/index.html is the site; to look at it: $(BIN)/python -m http.server --directory site"
+
 bench: $(COMPILED)
 	$(BIN)/python -m benchmarks
 

@@ -30,8 +30,12 @@ RondelError
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+HELP = "docs/reference/errors.md"
+"""The page with a section for each error, under its code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,3 +165,13 @@ class JournalNewer(JournalError):
 
 class JournalClosed(JournalError):
     """The journal was closed."""
+
+
+def code_of(kind: type[BaseException]) -> str:
+    """The code of a class of errors, as HTTP and the help page name it: `unknown_session`."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
+
+
+def help_for(code: str) -> str:
+    """Where a user reads about the error of that code."""
+    return f"{HELP}#{code}"

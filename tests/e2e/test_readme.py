@@ -1,4 +1,4 @@
-"""The commands of the README and of the guide are run, and they print what is shown there.
+"""The commands of all pages are run, and they print what is shown there.
 
 `RONDEL_UPDATE_README=1 pytest tests/e2e/test_readme.py` writes down what they print now. Ids of
 sessions are new each time: those on a page stand for the real ones, in its commands too.
@@ -16,7 +16,13 @@ import pytest
 from tests.e2e.command import BIN, ROOT, environment
 
 README = ROOT / "README.md"
-GUIDES = sorted((ROOT / "docs/guide").glob("*.md"))
+DOCS = ROOT / "docs"
+GUIDES = [
+    page
+    for page in sorted(DOCS.rglob("*.md"))
+    if "```console" in page.read_text("utf-8") and not page.name.endswith(".zh.md")
+]
+"""Every page with a command on it; those in Chinese have the same ones, which a test holds."""
 FILE = re.compile(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", re.DOTALL)
 CONSOLE = re.compile(r"```console\n(\$ .*?\n)(.*?)```", re.DOTALL)
 SESSION = re.compile(r"\b[0-9a-f]{16}\b")
@@ -24,18 +30,23 @@ VARIES = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|\d\d:\d\d:\d\d|\b\d+\.\ds\b
 TESTS = re.compile(r"`(tests/[\w/.]+)`")
 
 
-def printed(command: str, folder: Path) -> str:
+def printed(command: str, folder: Path, **more: str) -> str:
     """Everything that a command prints, in the order it comes."""
     finished = subprocess.run(
         ["bash", "-c", command],
         check=False,
         cwd=folder,
-        env=environment(),
+        env=environment(**more),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )
     return finished.stdout.decode()
+
+
+def lasting(output: str) -> str:
+    """What every run prints, whatever the time and however wide a column of times is."""
+    return re.sub(" +", " ", VARIES.sub("", output))
 
 
 def make(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -45,21 +56,31 @@ def make(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, check=False, cwd=ROOT, env=env, capture_output=True, text=True)
 
 
-@pytest.mark.parametrize("page", [README, *GUIDES], ids=lambda page: page.name)
-def test_a_page_shows_what_its_commands_print(page: Path, tmp_path: Path) -> None:
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", [README, *GUIDES], ids=name_of)
+def test_a_page_shows_what_its_commands_print(
+    page: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     text = page.read_text("utf-8")
+    more = {}
+    if "$DATABASE_URL" in text:
+        more["DATABASE_URL"] = request.getfixturevalue("database")
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     for name, content in FILE.findall(text):
         (tmp_path / name).write_text(content, "utf-8")
     sessions: dict[str, str] = {}
 
     def real(found: re.Match[str]) -> str:
         command = SESSION.sub(lambda shown: sessions.get(shown[0], shown[0]), found[1])
-        output = printed(command[2:], tmp_path)
+        output = printed(command[2:], tmp_path, **more)
         for shown, new in zip(SESSION.findall(found[2]), SESSION.findall(output), strict=False):
             sessions.setdefault(shown, new)
         known = {new: shown for shown, new in sessions.items()}
         output = SESSION.sub(lambda new: known.get(new[0], new[0]), output)
-        same = VARIES.sub("", output) == VARIES.sub("", found[2])
+        same = lasting(output) == lasting(found[2])
         return found[0] if same else f"```console\n{found[1]}{output}```"
 
     updated = CONSOLE.sub(real, text)

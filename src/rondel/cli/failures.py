@@ -8,7 +8,16 @@ from dataclasses import replace
 
 from rondel.cli.language import translated, words
 from rondel.cli.screen import visible
-from rondel.errors import CallError, GraphError, JournalError, Problem, RondelError, SessionError
+from rondel.errors import (
+    CallError,
+    GraphError,
+    JournalError,
+    Problem,
+    RondelError,
+    SessionError,
+    code_of,
+    help_for,
+)
 
 FAILED = 1
 WRONG = 2
@@ -20,6 +29,8 @@ def explain(error: Exception, *, debug: bool = False) -> int:
         traceback.print_exception(error)
     for line in _lines(error):
         complain(line)
+    if debug and isinstance(error, RondelError):
+        complain(help_for(code_of(type(error))), "help")
     wrong = isinstance(error, GraphError | CallError | SessionError | JournalError)
     return WRONG if wrong or hasattr(error, "format_message") else FAILED
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from rondel.conditions.expression import Expression
 from rondel.engine.message import Message
@@ -31,7 +31,7 @@ class ExprConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    expr: str
+    expr: str = Field(description="A CEL expression; true lets the edge fire.")
 
     @cached_property
     def expression(self) -> Expression:

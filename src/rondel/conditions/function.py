@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, create_model
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 
 from rondel.conditions.calling import FunctionCondition
 from rondel.conditions.names import CONDITIONS, registered
 from rondel.engine.message import Message
 from rondel.engine.registry import Registry
+
+NAMED = "The name of a registered Python function."
 
 
 class FunctionConfig(BaseModel):
@@ -18,8 +20,8 @@ class FunctionConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
-    name: str
-    takes: Literal["message", "text"] = "message"
+    name: str = Field(description=NAMED)
+    takes: Literal["message", "text"] = Field("message", description="What it is given.")
 
 
 def function_of(
@@ -42,7 +44,8 @@ def function_of(
 def config_for(registry: Registry, base: type[FunctionConfig]) -> type[FunctionConfig]:
     """`base`, but its `name` must be a function that `registry` knows."""
     name = Annotated[str, AfterValidator(registered(registry, "function"))]
-    return create_model(base.__name__, __base__=base, __module__=base.__module__, name=(name, ...))
+    field = (name, Field(description=NAMED))
+    return create_model(base.__name__, __base__=base, __module__=base.__module__, name=field)
 
 
 def register(registry: Registry) -> None:

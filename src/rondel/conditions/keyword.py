@@ -20,10 +20,12 @@ class KeywordConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    any: list[Word] = []
-    none: list[Word] = []
-    regex: list[Pattern] = []
-    case_sensitive: bool = Field(default=True, strict=True)
+    any: list[Word] = Field([], description="One of these in the text makes the edge fire.")
+    none: list[Word] = Field([], description="One of these keeps it from firing, whatever else.")
+    regex: list[Pattern] = Field([], description="Patterns: a match makes it fire.")
+    case_sensitive: bool = Field(
+        default=True, strict=True, description="Whether case counts, in words and patterns."
+    )
 
     def words(self) -> Sequence[str]:
         """The words that make a difference; patterns have none that could be named."""

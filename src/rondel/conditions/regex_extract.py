@@ -18,13 +18,19 @@ class RegexExtractConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    pattern: Annotated[str, Field(min_length=1), AfterValidator(readable)]
-    group: Annotated[int, Field(strict=True, ge=0)] | str = 0
-    template: str = Field(default="{match}", min_length=1)
-    multiple: bool = Field(default=False, strict=True)
-    case_sensitive: bool = Field(default=True, strict=True)
-    on_no_match: Literal["pass", "drop", "default"] = "pass"
-    default_value: str = ""
+    pattern: Annotated[str, Field(min_length=1), AfterValidator(readable)] = Field(
+        description="What is looked for in the text."
+    )
+    group: Annotated[int, Field(strict=True, ge=0)] | str = Field(
+        0, description="Which group of the match is taken, by number or name; 0 is all of it."
+    )
+    template: str = Field("{match}", min_length=1, description="What is made of a match.")
+    multiple: bool = Field(False, strict=True, description="Take every match, one a line.")
+    case_sensitive: bool = Field(True, strict=True, description="Whether case counts.")
+    on_no_match: Literal["pass", "drop", "default"] = Field(
+        "pass", description="Without a match: leave the message, drop it, or take default_value."
+    )
+    default_value: str = Field("", description="The content for on_no_match: default.")
 
     def edge_guarantee(self) -> EdgeGuarantee:
         """It changes the text alone, and drops what does not match only if it is told to."""

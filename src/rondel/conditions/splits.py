@@ -30,7 +30,9 @@ class RegexSplitConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    pattern: Annotated[str, Field(min_length=1), AfterValidator(readable)]
+    pattern: Annotated[str, Field(min_length=1), AfterValidator(readable)] = Field(
+        description="Each match is a part: its first group, or all of it."
+    )
     group: Annotated[int, Field(strict=True, ge=0)] | str | None = Field(
         None, description="The group that is the part; else the first, or all of the match."
     )
@@ -56,7 +58,7 @@ class JsonPathSplitConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    path: str
+    path: str = Field(description="The list in the message's JSON, such as $.items[*].name.")
     on_no_match: Literal["fail", "pass"] = Field(
         "fail", description="Where there is no JSON: the step fails, or the message is one part."
     )

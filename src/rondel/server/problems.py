@@ -27,6 +27,8 @@ from rondel.errors import (
     SessionError,
     UnknownGraph,
     UnknownSession,
+    code_of,
+    help_for,
 )
 from rondel.sessions.findings import problem_faces
 
@@ -78,6 +80,7 @@ def problem(
         "title": HTTPStatus(status).phrase,
         "status": status,
         "detail": detail,
+        "help": help_for(kind),
     }
     if errors is not None:
         body["errors"] = errors
@@ -94,12 +97,7 @@ def explain(error: RondelError) -> Response:
     if isinstance(error, GraphError):
         faces = problem_faces(error.problems)
         return problem(status, "graph_error", str(error), faces)
-    return problem(status, _kind(error), str(error))
-
-
-def _kind(error: Exception) -> str:
-    name = type(error).__name__
-    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)[1:]
+    return problem(status, code_of(type(error)), str(error))
 
 
 def install(app: FastAPI) -> None:
