@@ -65,6 +65,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "schema": ("rondel schema | head -3",),
     "sessions": ("rondel sessions",),
     "show": (f"rondel show {RUN} --steps",),
+    "watch": (f"rondel watch {RUN} | tail -3",),
     "rounds": (f"rondel rounds {RUN}",),
     "events": (f"rondel events {RUN} | tail -2",),
     "replay": (f'rondel replay {RUN} --to "Writer[2]" --state',),

@@ -56,7 +56,7 @@ def session_of(request: Request, id: str) -> Session:
 def face(session: Session) -> dict[str, Any]:
     """A draft as this application shows it."""
     now = session.snapshot()
-    asks = [{"node": each.node_id, "text": each.description} for each in session.asking]
+    asks = [{"node": each.node_id, "text": each.description} for each in session.questions()]
     return {"id": session.id, "status": now.status, "output": now.output, "asks": asks}
 
 

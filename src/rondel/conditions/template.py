@@ -18,7 +18,9 @@ class TemplateProcessConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    template: Annotated[str, Field(min_length=1), AfterValidator(checked_template)]
+    template: Annotated[str, Field(min_length=1), AfterValidator(checked_template)] = Field(
+        description="What is made of the message; its text is `input`."
+    )
 
     def edge_guarantee(self) -> EdgeGuarantee:
         """It changes the text alone, and drops nothing."""

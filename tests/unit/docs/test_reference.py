@@ -67,6 +67,8 @@ REQUIRED = {
     "condition keyword": {"any": ["tea"]},
     "condition function": {"name": "is_good"},
     "process function": {"name": "shorten"},
+    "split regex": {"pattern": "(\\w)(\\w+)"},
+    "split json_path": {"path": "$.items"},
     "process regex_extract": {"pattern": "(x)"},
 }
 """What a part needs besides the key of the example."""
