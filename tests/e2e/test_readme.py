@@ -25,6 +25,7 @@ GUIDES = [
 """Every page with a command on it; those in Chinese have the same ones, which a test holds."""
 FILE = re.compile(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", re.DOTALL)
 CONSOLE = re.compile(r"```console\n(\$ .*?\n)(.*?)```", re.DOTALL)
+BLOCK = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 SESSION = re.compile(r"\b[0-9a-f]{16}\b")
 VARIES = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|\d\d:\d\d:\d\d|\b\d+\.\ds\b")
 TESTS = re.compile(r"`(tests/[\w/.]+)`")
@@ -54,6 +55,15 @@ def make(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = ["make", *arguments]
     env = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     return subprocess.run(command, check=False, cwd=ROOT, env=env, capture_output=True, text=True)
+
+
+def in_chinese(page: Path, text: str) -> None:
+    """Show the same in the page's Chinese version, block by block."""
+    chinese = page.with_name(f"{page.stem}.zh.md")
+    if page.parent != ROOT and chinese.exists():
+        blocks = iter(BLOCK.findall(text))
+        same = BLOCK.sub(lambda _: next(blocks), chinese.read_text("utf-8"))
+        chinese.write_text(same, "utf-8")
 
 
 def name_of(page: Path) -> str:
@@ -86,6 +96,7 @@ def test_a_page_shows_what_its_commands_print(
     updated = CONSOLE.sub(real, text)
     if os.environ.get("RONDEL_UPDATE_README"):
         page.write_text(updated, "utf-8")
+        in_chinese(page, updated)
         return
     assert updated == text
     assert page != README or len(CONSOLE.findall(text)) >= 6
