@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from rondel.formats.council_nodes import TYPES, node_of
+from rondel.formats.council_nodes import TYPES, VOTERS, node_of
 from rondel.formats.council_wiring import Wiring
 from rondel.formats.translation import Draft, Translation
 from rondel.graph.names import Names
 from rondel.graph.paths import Path
 from rondel.graph.positions import Parsed
 
-TOP = ("start_node_id", "nodes", "workflow_id", "id", "name", "description")
+TOP = ("start_node_id", "nodes", "workflow_uuid", "workflow_id", "id", "name", "description")
 NODE = ("node_id", "id", "type", "name", "next_ids", "properties")
 PLAIN = {"type": "parallel"}
 LABELS = {"loop": ("continue", "exit"), "vote": ("pass", "reject")}
@@ -35,7 +35,7 @@ def translate(parsed: Parsed, file: str) -> Translation:
     start = _start(draft, kept.get("start_node_id"), nodes)
     wiring = _wired(draft, start, nodes)
     graph: dict[str, Any] = {
-        "id": _text(kept, "workflow_id", "id", "name") or "council",
+        "id": _text(kept, "workflow_id", "id", "name", "workflow_uuid") or "council",
         "description": _text(kept, "description", "name"),
         "start": [start],
         "end": wiring.ends(),
@@ -43,7 +43,7 @@ def translate(parsed: Parsed, file: str) -> Translation:
         "edges": [],
     }
     for name, node in nodes.items():
-        _add_node(draft, graph, name, node)
+        _add_node(draft, graph, name, _with_voters(draft, name, node, nodes, wiring))
     graph["nodes"] += wiring.helpers
     for place, wired in enumerate(wiring.edges):
         draft.moved(("graph", "edges", place), wired.origin)
@@ -93,6 +93,26 @@ def _wired(draft: Draft, start: str, nodes: dict[str, Any]) -> Wiring:
     for told in (*wiring.share_state(), *wiring.spread()):
         draft.change(("nodes", told.node), told.message)
     return wiring
+
+
+def _with_voters(
+    draft: Draft, name: str, node: dict[str, Any], nodes: dict[str, Any], wiring: Wiring
+) -> dict[str, Any]:
+    """A vote that names nobody polls the agents before it."""
+    properties = node.get("properties") or {}
+    if node["type"] != "vote" or not isinstance(properties, dict):
+        return node
+    if any(properties.get(key) for key in VOTERS):
+        return node
+    voters = {
+        before: nodes[before].get("properties") or {}
+        for before in wiring.before(name)
+        if nodes[before]["type"] == "agent"
+    }
+    if not voters:
+        return node
+    draft.change(("nodes", name), f"it polls the agents before it: {', '.join(voters)}")
+    return {**node, "properties": {**properties, "agents": voters}}
 
 
 def _next_ids(draft: Draft, name: str, node: dict[str, Any]) -> list[Any]:

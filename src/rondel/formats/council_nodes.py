@@ -15,7 +15,15 @@ AGENT = (
     *("agent_id", "agent_uuid", "system_prompt", "prompt", "role", "model", "provider"),
     *("temperature", "max_tokens", "top_p", "base_url", "api_key"),
 )
+VOTERS = ("agents", "agent_ids", "agent_uuids")
 PARAMS = ("temperature", "max_tokens", "top_p")
+LOST = {
+    "output_format": "behaviour is lost: say in the role how it answers, or give an output_schema",
+    "tools": "behaviour is lost: give the agent tools",
+    "persona": "behaviour is lost: write it into the node's role",
+}
+"""What an agent is told besides, of which there is no counterpart; each is told by name."""
+
 DEFAULT_RESULTS = 5
 DEFAULT_ROUNDS = 3
 
@@ -57,7 +65,7 @@ def _agent(draft: Draft, node: Settings, properties: Settings, path: Path) -> Se
 
 
 def _model(draft: Draft, node: Settings, properties: Settings, path: Path) -> Settings:
-    kept = draft.kept(properties, path, AGENT)
+    kept = draft.kept(properties, path, AGENT, LOST)
     persona = kept.get("agent_uuid") or kept.get("agent_id")
     role = next((kept[key] for key in ("system_prompt", "prompt", "role") if kept.get(key)), "")
     if not role:
@@ -77,15 +85,22 @@ def _model(draft: Draft, node: Settings, properties: Settings, path: Path) -> Se
 
 
 def _vote(draft: Draft, _node: Settings, properties: Settings, path: Path) -> Settings:
-    known = ("threshold", "vote_type", "agents", "agent_ids", "agent_uuids")
-    kept = draft.kept(properties, path, known)
+    kept = draft.kept(properties, path, ("threshold", "vote_type", *VOTERS))
     config = {key: kept[key] for key in ("threshold", "vote_type") if kept.get(key) is not None}
     agents = kept.get("agents") or kept.get("agent_ids") or kept.get("agent_uuids") or []
     names = list(agents) if isinstance(agents, list | dict) else []
     if not names:
         draft.refuse(path, "the vote has no agents", "name them in properties.agents")
-    config["agents"] = {str(name): {"role": f"You are {name}."} for name in names}
+    told = agents if isinstance(agents, dict) else {}
+    config["agents"] = {str(name): _voter(draft, str(name), told.get(name), path) for name in names}
     return {"type": "vote", "config": config}
+
+
+def _voter(draft: Draft, name: str, given: Any, path: Path) -> Settings:
+    """Who votes: as the agent before the vote, if it is one, else by its name alone."""
+    if not isinstance(given, dict) or not given:
+        return {"role": f"You are {name}."}
+    return _model(draft, {"name": name}, {key: given[key] for key in AGENT if key in given}, path)
 
 
 def _loop(draft: Draft, _node: Settings, properties: Settings, path: Path) -> Settings:

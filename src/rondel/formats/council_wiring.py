@@ -101,7 +101,39 @@ class Wiring:
             else:
                 self._offer_choices(found, found.reviewer)
                 yield Told(found.reviewer, "each answer of the reviewer has a node of its own")
+        inside = {found.reviewer for found in loops}
+        for name, type_ in self._types.items():
+            if type_ == "human_review" and name not in inside and self._before[name]:
+                self._hand_on_reviewed(name)
+                yield Told(name, "what was reviewed goes on, not what the reviewer answers")
         self._show_document(loops)
+
+    def before(self, name: str) -> list[str]:
+        """The nodes that lead to a node, each once."""
+        return list(dict.fromkeys(self._before[name]))
+
+    def _hand_on_reviewed(self, reviewer: str) -> None:
+        """Lead the text that a reviewer saw past him, to those who come after."""
+        sources = self._reviewed(reviewer)
+        for wired in [wired for wired in self.edges if wired.edge["from"] == reviewer]:
+            wired.edge["carry_data"] = False
+            for source in sources:
+                self._data(source, wired.edge["to"], reviewer)
+
+    def _reviewed(self, reviewer: str) -> list[str]:
+        """Who wrote what a reviewer sees: those before him who are no reviewers."""
+        found: list[str] = []
+        seen, work = {reviewer}, [reviewer]
+        for current in work:
+            for before in self.before(current):
+                if before in seen:
+                    continue
+                seen.add(before)
+                if self._types[before] == "human_review":
+                    work.append(before)
+                else:
+                    found.append(before)
+        return found
 
     # Loops
 

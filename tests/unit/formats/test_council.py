@@ -225,3 +225,49 @@ def test_an_edge_back_to_the_head_is_no_part_of_its_join() -> None:
     assert heads == ["memory_retrieval[1]/memory_retrieval", "memory_retrieval[2]/memory_retrieval"]
     assert len(documents) == 2
     assert result.loops[0].rounds == 2
+
+
+def _workflow(nodes: dict[str, Any]) -> str:
+    return json.dumps({"workflow_uuid": "w-1", "start_node_id": "s", "nodes": nodes})
+
+
+def test_a_vote_that_names_nobody_polls_the_agents_before_it() -> None:
+    text = _workflow(
+        {
+            "s": {"type": "start", "next_ids": ["a", "b"]},
+            "a": {"type": "agent", "next_ids": ["v"], "properties": {"system_prompt": "Be kind."}},
+            "b": {"type": "agent", "next_ids": ["v"], "properties": {"system_prompt": "Be hard."}},
+            "v": {"type": "vote", "next_ids": ["e"], "properties": {"threshold": 0.5}},
+            "e": {"type": "end"},
+        }
+    )
+    graph = Graph.loads(text, compat="council")
+    assert graph.id == "w-1"
+    [vote] = [node for node in graph.document["graph"]["nodes"] if node["type"] == "vote"]
+    roles = {name: agent["role"] for name, agent in vote["config"]["agents"].items()}
+    assert roles == {"a": "Be kind.", "b": "Be hard."}
+
+
+@pytest.mark.parametrize("reviews", [["r"], ["r", "q"]])
+def test_a_review_outside_a_loop_hands_on_the_text_and_not_the_answer(reviews: list[str]) -> None:
+    after = {name: {"type": "human_review", "next_ids": []} for name in reviews}
+    for name, following in zip(reviews, [*reviews[1:], "e"], strict=True):
+        after[name]["next_ids"] = [following]
+    nodes = {"s": {"type": "start", "next_ids": ["r"]}, **after, "e": {"type": "end"}}
+    graph = Graph.loads(_workflow(nodes), compat="council")
+    result, _, _ = asyncio.run(_run(graph, ["continue"] * len(reviews)))
+    assert (result.status, result.output) == ("completed", "the original")
+
+
+def test_what_an_agent_loses_is_told_by_name() -> None:
+    properties = {"system_prompt": "x", "output_format": "json", "tools": ["web"]}
+    nodes = {
+        "s": {"type": "start", "next_ids": ["a"]},
+        "a": {"type": "agent", "next_ids": ["e"], "properties": properties},
+        "e": {"type": "end"},
+    }
+    told = [warning.message for warning in Graph.loads(_workflow(nodes), compat="council").warnings]
+    assert [message.split(" ")[0] for message in told if "is lost" in message] == [
+        "'output_format'",
+        "'tools'",
+    ]

@@ -1,0 +1,118 @@
+"""Random ChatDev files run the same as they are, imported, and exported and back."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rondel import Engine, Graph
+from rondel.formats.export import to_chatdev
+
+WORDS = st.sampled_from(["one two", "- a\n- b\n- c", '{"items": ["x", "y"]}', "done", "a"])
+SPLITS: list[Any] = [
+    None,
+    {"type": "message"},
+    {"type": "regex", "config": {"pattern": r"^- (.*)$", "group": 1, "multiline": True}},
+    {"type": "regex", "config": {"pattern": r"(\w)(\w)?", "group": 2, "on_no_match": "empty"}},
+    {"type": "regex", "config": {"pattern": "(?P<w>A)", "group": "w", "case_sensitive": False}},
+    {"type": "json_path", "config": {"json_path": "items"}},
+    {"type": "json_path", "config": {"json_path": "items.0"}},
+]
+PROCESSES: list[Any] = [
+    None,
+    {"type": "template", "config": {"template": "<{{ input }}>"}},
+    {"type": "regex_extract", "config": {"pattern": r"\w+", "template": "", "multiple": True}},
+    {"type": "regex_extract", "config": {"pattern": "zz", "on_no_match": "default", "group": ""}},
+]
+CONDITIONS: list[Any] = [
+    *("true", None, "always_false"),
+    {"type": "keyword", "config": {"any": ["a"], "none": ["zz"], "regex": []}},
+]
+
+
+@st.composite
+def nodes(draw: Any, name: str, deep: int) -> dict[str, Any]:
+    """A node of any type that needs nobody outside."""
+    kinds = ["literal", "passthrough", "template", "loop_counter", *(["subgraph"] * (deep > 0))]
+    kind = draw(st.sampled_from(kinds))
+    config: dict[str, Any] = {
+        "literal": {"content": draw(WORDS), "role": draw(st.sampled_from(["user", "assistant"]))},
+        "passthrough": {"only_last_message": draw(st.booleans())},
+        "template": {"template": "[{{ input | upper }}]"},
+        "loop_counter": {"max_iterations": draw(st.integers(1, 3))},
+    }.get(kind, {})
+    if kind == "subgraph":
+        config = {"type": "config", "config": draw(graphs(deep - 1))}
+    return {
+        "id": name,
+        "type": kind,
+        "config": config,
+        "context_window": draw(st.sampled_from([0, 0, 2, -1])),
+    }
+
+
+@st.composite
+def graphs(draw: Any, deep: int = 1) -> dict[str, Any]:
+    """A graph of a few nodes: a chain, some more edges forward, and maybe a way back."""
+    names = "abcde"[: draw(st.integers(2, 5))]
+    edges = [_edge(draw, names[at], names[at + 1]) for at in range(len(names) - 1)]
+    for source, target in draw(
+        st.lists(st.tuples(st.sampled_from(names), st.sampled_from(names)), max_size=2)
+    ):
+        if source < target:
+            edges.append(_edge(draw, source, target))
+    body: dict[str, Any] = {
+        "id": "g",
+        "start": [names[0]],
+        "end": draw(st.sampled_from([[], [names[-1]]])),
+        "nodes": [draw(nodes(name, deep)) for name in names],
+        "edges": edges,
+    }
+    if draw(st.integers(0, 5)) == 0:
+        body["is_majority_voting"] = True
+    return body
+
+
+def _edge(draw: Any, source: str, target: str) -> dict[str, Any]:
+    edge: dict[str, Any] = {
+        "from": source,
+        "to": target,
+        "condition": draw(st.sampled_from(CONDITIONS)),
+        "process": draw(st.sampled_from(PROCESSES)),
+        "keep_message": draw(st.booleans()),
+    }
+    if draw(st.integers(0, 2)) == 0:
+        mode = draw(st.sampled_from(["map", "tree"]))
+        sizes = {"max_parallel": 2, **({"group_size": 2} if mode == "tree" else {})}
+        split = draw(st.sampled_from(SPLITS))
+        edge["dynamic"] = {"type": mode, "split": split, "config": sizes}
+    return edge
+
+
+def _ran(graph: Graph, task: str) -> tuple[Any, ...]:
+    async def run() -> tuple[Any, ...]:
+        async with Engine(db=None) as engine:
+            session = await engine.start(graph, task)
+            result = await session.settled()
+            steps = [
+                (step.address, [message["content"] for message in step.outputs])
+                for step in session.steps()
+            ]
+            return result.status, result.output, steps
+
+    return asyncio.run(run())
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(body=graphs(), task=WORDS)
+def test_a_file_runs_the_same_as_it_is_imported_and_back(body: dict[str, Any], task: str) -> None:
+    text = yaml.safe_dump({"graph": body}, sort_keys=False)
+    here = Graph.loads(text, compat="chatdev")
+    ran = _ran(here, task)
+    assert _ran(Graph.from_document(here.document), task) == ran
+    written = yaml.safe_dump(to_chatdev(here.document).document, sort_keys=False)
+    assert _ran(Graph.loads(written, compat="chatdev"), task) == ran
