@@ -9,7 +9,7 @@ import inspect
 import re
 from typing import Any
 
-from rondel.cli.app import VERBS, _command
+from rondel.cli.app import VERBS, command_of
 
 CONSOLE = re.compile(r"```console\n(\$ .*?\n)(.*?)```", re.DOTALL)
 
@@ -125,7 +125,7 @@ def page(now: str) -> str:
 
 
 def _verb(verb: str, printed: dict[str, str]) -> str:
-    command = _command(verb)
+    command = command_of(verb)
     told = inspect.cleandoc(command.help or "")
     text = f"\n## `rondel {verb}`\n\n{told}\n"
     rows = [

@@ -46,6 +46,7 @@ VERBS = {
     "gc": "delete sessions that ended long ago",
     "verify": "check that a database and its sessions are as they were written",
     "backup": "copy a database, also while it is used",
+    "completion": "print what a shell needs to complete commands, options and sessions",
     "repair": "save the sessions of a damaged database that are whole",
 }
 
@@ -105,6 +106,10 @@ def _in_language(arguments: list[str]) -> list[str]:
 
 def _dispatch(arguments: list[str]) -> int:
     match arguments:
+        case [] if "RONDEL_COMPLETE" in os.environ:
+            from rondel.cli.completion import complete
+
+            return complete(os.environ["RONDEL_COMPLETE"])
         case [] | ["--help" | "-h" | "help", *_]:
             width = max(map(len, VERBS))
             lines = (f"  {verb:{width}}  {words(what)}" for verb, what in VERBS.items())
@@ -126,12 +131,12 @@ def _run_verb(verb: str, arguments: list[str]) -> int:
     from rondel.graph.collector import collector_held
 
     with collector_held():
-        command = _command(verb)
+        command = command_of(verb)
     code = command.main(arguments, prog_name=f"rondel {verb}", standalone_mode=False)
     return int(code or 0)
 
 
-def _command(verb: str) -> Any:
+def command_of(verb: str) -> Any:
     """The parser of a verb's arguments, which then calls it."""
     import typer
 
