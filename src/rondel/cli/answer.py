@@ -37,7 +37,9 @@ def answer(
     file: GraphFile = None,
     node: Annotated[
         str | None,
-        typer.Option(metavar="NODE", help="Whose question; default: the oldest open one."),
+        typer.Option(
+            "--node", metavar="NODE", help="Whose question; default: the oldest open one."
+        ),
     ] = None,
     no_run: NoRun = False,
     graph: GraphOption = None,

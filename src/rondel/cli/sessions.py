@@ -31,7 +31,7 @@ STATUSES = (
 
 def sessions(
     status: Annotated[
-        str | None, typer.Option(metavar="STATUS", help="Only those in this state.")
+        str | None, typer.Option("--status", metavar="STATUS", help="Only those in this state.")
     ] = None,
     graph: Annotated[
         str | None, typer.Option(metavar="ID", help="Only those of this graph.")
