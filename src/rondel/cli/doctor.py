@@ -53,7 +53,7 @@ def doctor(
     else:
         for finding in found:
             mark = "ok" if finding.ok else "MISSING" if finding.needed else "-"
-            print(f"{mark:8}{finding.name:14}{visible(finding.note)}")
+            print(f"{mark:8}{finding.name:18}{visible(finding.note)}")
     return 0 if all(finding.ok for finding in found if finding.needed) else 1
 
 
