@@ -30,6 +30,8 @@ def _node(node: dict[str, Any], folder: str, includes: Mapping[str, Any]) -> dic
         inner = config.get("graph") or config["config"]
         return {**node, "config": {"graph": _graph(inner, folder, includes)}}
     key = posixpath.normpath(posixpath.join(folder, name))
+    if key not in includes:  # named from the outermost file's folder
+        key = posixpath.normpath(name)
     body = includes[key].get("graph", includes[key])
     inside = _graph(body, posixpath.dirname(key), includes)
     return {**node, "config": {"graph": inside}}

@@ -260,7 +260,7 @@ class _Loader:
 
     def _file(self, source: Source, place: Path, name: str) -> GraphSpec | None:
         """The graph of a file named in a node's config, loaded once however often it is named."""
-        key = posixpath.normpath(posixpath.join(posixpath.dirname(source.key), name))
+        key = self._key_of(source, name)
         identity = self._identity(key)
         if identity in self.chain:
             ring = [*self.chain[self.chain.index(identity) :], identity]
@@ -278,6 +278,17 @@ class _Loader:
             self.chain.pop()
             self.vars = around
         return self.done[identity]
+
+    def _key_of(self, source: Source, name: str) -> str:
+        """Where a named file is: beside the document, in ChatDev also beside the outermost one."""
+        beside = posixpath.normpath(posixpath.join(posixpath.dirname(source.key), name))
+        outermost = posixpath.normpath(name)
+        if beside == outermost or not _shares_variables(source.raw) or self._is_there(beside):
+            return beside
+        return outermost if self._is_there(outermost) else beside
+
+    def _is_there(self, key: str) -> bool:
+        return key in self.given or (self.base / key).is_file()
 
     def _included(self, source: Source, place: Path, key: str) -> Source | None:
         """The document of an included file."""

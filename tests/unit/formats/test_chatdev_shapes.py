@@ -118,6 +118,21 @@ def test_variables_of_the_outer_file_reach_the_files_of_its_subgraphs(tmp_path: 
     assert asyncio.run(Engine(db=None).run(graph, "x")).output == "outer inner"
 
 
+def test_a_file_of_a_subgraph_may_be_named_from_the_folder_of_the_outermost(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    leaf = _graph(["{id: l, type: literal, config: {content: leaf}}"])
+    (tmp_path / "parts" / "leaf.yaml").write_text(leaf)
+    for file, named in (
+        ("parts/middle.yaml", "parts/leaf.yaml"),
+        ("top.yaml", "parts/middle.yaml"),
+    ):
+        node = f"{{id: s, type: subgraph, config: {{type: file, config: {{path: {named}}}}}}}"
+        (tmp_path / file).write_text(_graph([node]))
+    graph = Graph.load(tmp_path / "top.yaml", compat="chatdev")
+    for each in (graph, Graph.from_document(graph.document, includes=graph.includes)):
+        assert asyncio.run(Engine(db=None).run(each, "x")).output == "leaf"
+
+
 def test_a_template_node_fills_its_template_with_the_newest_message() -> None:
     template = "\"{% set it = input | fromjson %}{{ it.name }}: {{ it.tags | join('+') }}\""
     nodes = [
