@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from itertools import chain, islice
 from typing import NamedTuple
 
@@ -140,7 +141,12 @@ class Channel:
     async def _next(self) -> None:
         future = self._loop.create_future()
         self._waiting.append(future)
-        await future
+        try:
+            await future
+        except asyncio.CancelledError:
+            with suppress(ValueError):  # it was woken already
+                self._waiting.remove(future)
+            raise
 
     def _rung(self, bell: asyncio.Future[None]) -> None:
         """There is news: what follows from it is written within two turns, and told with it."""

@@ -11,6 +11,7 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 from sse_starlette.sse import AppStatus
+from starlette.types import Scope
 
 from rondel.dispatch.dispatcher import Dispatcher
 from rondel.dispatch.dispatchers import dispatcher
@@ -38,6 +39,7 @@ class Server(uvicorn.Server):
         super().__init__(config)
         self._site = site
         self._loop: asyncio.AbstractEventLoop | None = None
+        site.hub.heartbeat.cut = self._cut
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to listen."""
@@ -52,6 +54,13 @@ class Server(uvicorn.Server):
         super().handle_exit(sig, frame)
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._site.hub.close)
+
+    def _cut(self, scope: Scope) -> None:
+        """Break a request's connection: to close it would wait until the client took the rest."""
+        for connection in list(self.server_state.connections):
+            cycle: Any = getattr(connection, "cycle", None)  # a web socket has none
+            if cycle is not None and cycle.scope["state"] is scope["state"]:
+                cycle.transport.abort()
 
 
 def serve(db: str | None, graphs_dir: str, options: Options) -> None:

@@ -8,7 +8,7 @@ goes away. (sse-starlette takes four tasks a stream and a timer a send; MCP's li
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
 
 from starlette.responses import Response
@@ -18,6 +18,10 @@ RETRY = b"retry: 1000\n\n"
 """How long a client waits before it comes back."""
 
 PING = b": ping\n\n"
+
+FAREWELL = 1.0
+"""Seconds that a client has to take the hint when the server goes away."""
+
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
@@ -28,6 +32,8 @@ class Heartbeat:
         self.ping = ping
         self.send_timeout = send_timeout
         self.streams: set[EventStream] = set()
+        self.cut: Callable[[Scope], None] = lambda _: None
+        """Breaks the connection of a request: the server's, which alone can."""
         self._task: asyncio.Task[None] | None = None
         self._closing = False
 
@@ -77,7 +83,7 @@ class EventStream(Response):
         self._is_sending = False
         self._let_go = self._farewell = False
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         loop = asyncio.get_running_loop()
         self._send, self._since = send, loop.time()
@@ -99,8 +105,18 @@ class EventStream(Response):
                 if task is not None:
                     task.cancel()
             await self._content.aclose()
+        if self._let_go:
+            await self._leave(scope, send)
+
+    async def _leave(self, scope: Scope, send: Send) -> None:
+        """Say when to come back, if that is wanted; hold nothing for who does not take it."""
         if self._farewell:
-            await send({"type": "http.response.body", "body": RETRY, "more_body": False})
+            with suppress(TimeoutError):
+                async with asyncio.timeout(FAREWELL):
+                    await send({"type": "http.response.body", "body": RETRY, "more_body": False})
+                    return
+        self._heartbeat.cut(scope)
+        await asyncio.sleep(0)  # the server notices that the client is gone
 
     async def _tell(self, send: Send, loop: asyncio.AbstractEventLoop) -> None:
         async for chunk in self._content:
@@ -120,7 +136,7 @@ class EventStream(Response):
     def let_go(self, *, farewell: bool = False) -> None:
         """End the stream, wherever it is."""
         if not self._let_go and self._task is not None:
-            self._let_go, self._farewell = True, farewell and not self._is_sending
+            self._let_go, self._farewell = True, farewell
             self._task.cancel()
 
     def look_after(self, now: float, ping: float, send_timeout: float) -> None:
