@@ -25,7 +25,6 @@ GUIDES = [
 """Every page with a command on it; those in Chinese have the same ones, which a test holds."""
 FILE = re.compile(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", re.DOTALL)
 CONSOLE = re.compile(r"```console\n(\$ .*?\n)(.*?)```", re.DOTALL)
-BLOCK = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 SESSION = re.compile(r"\b[0-9a-f]{16}\b")
 VARIES = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|\d\d:\d\d:\d\d|\b\d+\.\ds\b")
 TESTS = re.compile(r"`(tests/[\w/.]+)`")
@@ -58,11 +57,12 @@ def make(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def in_chinese(page: Path, text: str) -> None:
-    """Show the same in the page's Chinese version, block by block."""
+    """Show the same in the page's Chinese version, command by command."""
     chinese = page.with_name(f"{page.stem}.zh.md")
-    if page.parent != ROOT and chinese.exists():
-        blocks = iter(BLOCK.findall(text))
-        same = BLOCK.sub(lambda _: next(blocks), chinese.read_text("utf-8"))
+    if chinese.exists():
+        printed = {found[1]: found[0] for found in CONSOLE.finditer(text)}
+        now = chinese.read_text("utf-8")
+        same = CONSOLE.sub(lambda found: printed.get(found[1], found[0]), now)
         chinese.write_text(same, "utf-8")
 
 
