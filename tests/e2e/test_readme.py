@@ -80,6 +80,7 @@ def test_a_page_shows_what_its_commands_print(
         more["DATABASE_URL"] = request.getfixturevalue("database")
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     for name, content in FILE.findall(text):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(content, "utf-8")
     sessions: dict[str, str] = {}
 
