@@ -101,8 +101,8 @@ class Backoff:
 
         `since` are the seconds since the first time. None: it would take longer than our patience.
         """
-        pause = asked
-        if pause is None:
+        pause = asked or 0.0
+        if pause <= 0.0:  # it says nothing, or a moment that has passed
             longest = min(LONGEST, max(self.base, SHORTEST_HOLD) * 2 ** min(refused - 1, 10))
             pause = rng.uniform(longest / 2, longest)
         return pause if since + pause <= PATIENCE else None
