@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from textwrap import indent
 from typing import Any
 
 import msgspec
@@ -38,6 +40,24 @@ def session_face(engine: Engine, session: Session) -> dict[str, Any]:
 def document(value: Any) -> str:
     """One JSON document, easy to read."""
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+
+
+def print_list(values: Iterable[Any], margin: str = "") -> None:
+    """Print a JSON list as `document` writes it, value by value: it may be long."""
+    before = "["
+    for value in values:
+        print(f"{before}\n{indent(document(value), f'{margin}  ')}", end="")
+        before = ","
+    print(f"\n{margin}]" if before == "," else "[]", end="")
+
+
+def print_with_lists(face: dict[str, Any], lists: dict[str, Iterable[Any]]) -> None:
+    """Print a JSON document whose last fields are long lists."""
+    print(document(face).removesuffix("\n}"), end="")
+    for name, values in lists.items():
+        print(f',\n  "{name}": ', end="")
+        print_list(values, "  ")
+    print("\n}")
 
 
 def driver_text(row: SessionRow, driver: str | None) -> str:

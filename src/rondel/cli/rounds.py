@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-import msgspec
-
 from rondel.cli.database import find, open_existing
-from rondel.cli.faces import document
+from rondel.cli.faces import print_list
 from rondel.cli.options import AsDocument, Db, Debug, Id, Last
 from rondel.cli.tables import Rows, length, print_table
 from rondel.cli.views import money, number
@@ -46,7 +44,8 @@ async def _rounds(db: str | None, id: str, last: int | None, as_json: bool) -> i
     async with open_existing(db) as engine:
         records = find(engine, id).rounds(last)
     if as_json:
-        print(document(msgspec.to_builtins(records)))
+        print_list(records)
+        print()
     elif not records:
         print("no rounds")
     else:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import msgspec
 import typer
 
 from rondel.cli.database import NextCommands, find, next_commands, open_existing
-from rondel.cli.faces import document, session_face
+from rondel.cli.faces import print_with_lists, session_face
 from rondel.cli.options import AsDocument, Db, Debug, Id, Last
 from rondel.cli.sessions import inputs_text
 from rondel.cli.tables import length, moment, print_table, short
@@ -47,23 +48,29 @@ async def _show(
     async with open_existing(db) as engine:
         session = find(engine, id)
         if as_json:
-            face = session_face(engine, session)
+            lists: dict[str, Iterable[Any]] = {}
             if steps:
-                face["steps"] = [_step_face(step) for step in session.steps(last)]
+                lists["steps"] = map(_step_face, _steps(session, last))
             if calls:
-                face["calls"] = msgspec.to_builtins(session.ledger())
-            print(document(face))
+                lists["calls"] = session.ledger()
+            print_with_lists(session_face(engine, session), lists)
             return 0
         _print(engine, session, db)
         if steps:
             print("steps")
-            streamed = StepLister(session.plan).stream(session.past.ticks())
-            for step in streamed if last is None else session.steps(last):
+            for step in _steps(session, last):
                 _print_step(step)
         if calls:
             rows = [_call_cells(call) for call in session.ledger()]
             print_table(CALLS, rows, right="IN CACHED OUT COST DURATION")
     return 0
+
+
+def _steps(session: Session, last: int | None) -> Iterable[StepRecord]:
+    """All steps as they are found, or the last so many."""
+    if last is not None:
+        return session.steps(last)
+    return StepLister(session.plan).stream(session.past.ticks())
 
 
 def _print(engine: Engine, session: Session, db: str | None) -> None:

@@ -356,6 +356,7 @@ class RoundLister:
         self._rounds: list[RoundRecord] = []
         self._open: dict[int, tuple[RoundRecord, float]] = {}
         """By entry of a loop: its round that is under way, and when that began."""
+        self._numbers: dict[float | None, float | None] = {}
         self._first: dict[int, int] = {}
         """By entry of a loop: the place of its first round."""
 
@@ -376,10 +377,14 @@ class RoundLister:
             case fx.RoundEnded():
                 if (open_round := self._open.pop(effect.frame.entry, None)) is not None:
                     record, began = open_round
-                    record.score, record.delta = effect.value, effect.delta
+                    record.score, record.delta = self._one(effect.value), self._one(effect.delta)
                     record.duration = max(at - began, 0.0)
             case fx.LoopEnded():
                 self._end(effect.frame.entry, effect.end)
+
+    def _one(self, number: float | None) -> float | None:
+        """The same number once, however many rounds have it."""
+        return self._numbers.setdefault(number, number)
 
     def _begin(self, effect: fx.RoundStarted, at: float) -> None:
         head = effect.frame.scope.head
