@@ -11,7 +11,11 @@ from typing import Any
 import rondel
 from build_docs.python_examples import EXAMPLES, TEA
 
+CONSTRUCTORS = {"Emit": "(messages, state=UNSET, verdict=None, report=None)"}
+"""What a compiled class does not tell of itself; as plain Python it tells the same."""
+
 OPENINGS = {
+    "Emit": "The step produced messages; they go along the edges that hold for them.",
     "Handler": "The rest of the chain that a middleware is given: the next middleware, or the node.",
     "Outcome": "What a processor returns: `Emit`, `Nothing` or `Suspend`.",
     "NOTHING": "What a function returns so that its node emits no message and no edge fires.",
@@ -44,7 +48,8 @@ def _name(name: str) -> str:
     if inspect.isfunction(value):
         text += f"\n```python\n{name}{_signature(value)}\n```\n"
     elif inspect.isclass(value) and not getattr(value, "_is_protocol", False):
-        text += f"\n```python\n{name}{_constructor(value)}\n```\n"
+        constructor = CONSTRUCTORS.get(name) or _constructor(value)
+        text += f"\n```python\n{name}{constructor}\n```\n"
     if members:
         text += "\n| | |\n|---|---|\n" + "\n".join(members) + "\n"
     return f"{text}\nExample:\n\n```python\n{_body(EXAMPLES[name])}```\n"
