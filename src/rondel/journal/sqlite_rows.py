@@ -15,9 +15,9 @@ from rondel.journal.store import DAMAGED, Due, Page, SessionRow
 
 _ROWS = """
 SELECT s.key, s.id, s.graph_id, s.graph, s.inputs, s.labels, s.status, s.reason,
-       s.created_at, s.updated_at, p.id, s.parent_length, h.length, s.due,
-       s.parent, s.sum, s.state_sum
-FROM session s LEFT JOIN extent h ON h.session = s.key LEFT JOIN session p ON p.key = s.parent
+       s.created_at, s.updated_at, p.id, s.parent_length,
+       (SELECT length FROM extent WHERE session = s.key), s.due, s.parent, s.sum, s.state_sum
+FROM session s LEFT JOIN session p ON p.key = s.parent
 """
 _SEALS = 3
 """How many columns at the end are there to check the others."""

@@ -10,11 +10,14 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from rondel.errors import CallError, JournalError, LeaseLost
+from rondel.journal import past, sqlite_rows
+from rondel.journal.batch import ENDS, WHERE_IT_ENDS
 from rondel.journal.sqlite import SqliteStore
 from rondel.journal.writer import Writer
 from rondel.testing.journal_suite import done, in_loop, row, tick
@@ -439,3 +442,18 @@ def test_two_stores_of_one_process_do_not_disturb_each_others_locks(path: Path) 
     first.append("a", tick(1))
     assert first.read("a", 0) == [tick(0), tick(1)]
     first.close()
+
+
+def test_a_session_is_found_without_looking_at_the_others(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    SqliteStore(path).close()
+    queries = {
+        "a row": (f"{sqlite_rows._ROWS} WHERE s.id = ?", ("x",)),
+        "its ticks": (past._LINEAGE, ("x",)),
+        "where they end": (ENDS + WHERE_IT_ENDS, (1,)),
+    }
+    with closing(sqlite3.connect(path)) as db:
+        for name, (query, values) in queries.items():
+            plan = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {query}", values)]
+            looks = [step for step in plan if step.startswith(("SCAN", "MATERIALIZE"))]
+            assert [step for step in looks if not step.endswith(" line")] == [], name
