@@ -174,7 +174,7 @@ def test_the_breaker_opens_only_with_a_reason_or_all_three_checks(serve: Serve, 
     server.settled(session, "suspended_locked")
     open_session(page, server, session)
     expect(
-        page.get_by_text("Locked: it repeats itself. 'Writer' has said the same 4 times in a row")
+        page.get_by_text("Locked: it repeats itself. Writer has said the same 4 times in a row")
     ).to_be_visible()
     expect(page.locator("main.locked")).to_be_visible()
     page.get_by_role("button", name="Look and unlock").click()

@@ -12,7 +12,7 @@ import { linesOf, shortened } from "./lines";
 import { seriesOf } from "./series";
 import { cellEntry, cellStep, groupRounds, groupSteps, loopRows, marksOf, sectionsOf } from "./sheet";
 import { structureFrom, structureOf } from "./structure";
-import { loopEnd } from "./words";
+import { lockWords, loopEnd } from "./words";
 
 function eventsOf(name: string): RondelEvent[] {
   const text = readFileSync(`${import.meta.dirname}/fixtures/${name}.jsonl`, "utf8");
@@ -274,5 +274,22 @@ describe("two versions of a file", () => {
       { kind: "gap", count: 7 },
     ]);
     expect(shown.filter((line) => line.kind === "same")).toHaveLength(10);
+  });
+});
+
+describe("a lock in words", () => {
+  const say = (key: string, values?: Record<string, unknown>): string => `${key} ${JSON.stringify(values ?? {})}`;
+  const lock = (reason: string, figures: Record<string, unknown>) => ({ reason, message: "as told", figures, at: "" });
+
+  it("is told in the reader's language from its figures", () => {
+    expect(lockWords(lock("LOOP_DETECTED", { node: "W", repeats: 4 }), say)).toContain("breaker.said.repeats");
+    expect(lockWords(lock("LOOP_DETECTED", { node: "W", cycle: 2, repeats: 3 }), say)).toContain("breaker.said.cycle");
+    expect(lockWords(lock("LOOP_DETECTED", { node: "W", tool: "f", repeats: 4 }), say)).toContain("breaker.said.tool");
+    expect(lockWords(lock("LOOP_DETECTED", { node: "W", entropy: 0.01 }), say)).toContain("breaker.said.stale");
+    expect(lockWords(lock("TOKEN_SURGE", { tokens: 9, estimated_tokens: 2 }), say)).toContain("breaker.said.surge");
+    expect(lockWords(lock("TIMEOUT", { running: 9, timeout: 2 }), say)).toContain("breaker.said.timeout");
+  });
+  it("is told as it is when a guard of somebody else's found it", () => {
+    expect(lockWords(lock("MINE", {}), say)).toContain("as told");
   });
 });

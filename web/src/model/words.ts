@@ -1,10 +1,27 @@
 /** Why a session stands where it stands, in one sentence. */
 
-import type { Entry, SessionFold } from "./fold";
+import type { Entry, Lock, SessionFold } from "./fold";
 import { money, number, score as scoreText } from "./format";
 import type { LoopContract } from "./graph";
 
 export type Translate = (key: string, values?: Record<string, unknown>) => string;
+
+/** Why the breaker locked a session, in the reader's language; a reason of somebody else's as it is told. */
+export function lockWords(lock: Lock, t: Translate): string {
+  const kind = saidOf(lock);
+  const message = kind === null ? lock.message : t(`breaker.said.${kind}`, lock.figures);
+  return t("breaker.sentence", { why: t(`breaker.${lock.reason}`, { defaultValue: lock.reason }), message });
+}
+
+function saidOf({ reason, figures }: Lock): string | null {
+  if (reason === "TOKEN_SURGE") return "estimated_tokens" in figures ? "surge" : null;
+  if (reason === "TIMEOUT") return "running" in figures ? "timeout" : null;
+  if (reason !== "LOOP_DETECTED") return null;
+  if ("tool" in figures) return "tool";
+  if ("cycle" in figures) return "cycle";
+  if ("entropy" in figures) return "stale";
+  return "repeats" in figures ? "repeats" : null;
+}
 
 /** How a loop ended, as a sentence. */
 export function loopEnd(

@@ -7,6 +7,7 @@ import { fetchSteps, useControl } from "../../app/queries";
 import { inRound, roundsAround } from "../../model/address";
 import type { Lock } from "../../model/fold";
 import { number } from "../../model/format";
+import { lockWords } from "../../model/words";
 import { Dialog } from "../../parts/Dialog";
 import { useDraft } from "../../parts/drafts";
 import { Failure } from "../../parts/Failure";
@@ -42,7 +43,7 @@ export function Breaker({ lock, onClose }: { lock: Lock; onClose: () => void }) 
   return (
     <Dialog title={t("breaker.title")} onClose={onClose}>
       <p>
-        {t("breaker.sentence", { why: t(`breaker.${lock.reason}`, { defaultValue: lock.reason }), message: lock.message })}
+        {lockWords(lock, t)}
       </p>
       <dl className="pairs">
         {figures.map(([name, value]) => (

@@ -7,7 +7,7 @@ import { Link } from "../../app/router";
 import { placeOf, roundsAround } from "../../model/address";
 import type { Entry } from "../../model/fold";
 import { exact } from "../../model/format";
-import { debateEnd, loopEnd, sessionWords } from "../../model/words";
+import { debateEnd, lockWords, loopEnd, sessionWords } from "../../model/words";
 import { Failure } from "../../parts/Failure";
 import { Breaker } from "./Breaker";
 import { loopFace, useScene } from "./context";
@@ -95,7 +95,7 @@ function useEnding(entry: Entry | null): string {
   const { fold } = scene;
   const { t, locale } = useSpeech();
   const state = fold.lock
-    ? t("breaker.sentence", { why: t(`breaker.${fold.lock.reason}`, { defaultValue: fold.lock.reason }), message: fold.lock.message })
+    ? lockWords(fold.lock, t)
     : sessionWords(fold, t);
   const debate = fold.over && !entry ? debateEnd(fold, t) : "";
   if (!fold.over || !entry?.end || fold.status === "failed") return debate || state;
