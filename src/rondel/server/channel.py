@@ -84,6 +84,8 @@ class Channel:
         self._newest: tuple[int, int, Batch] = (0, 0, Batch((), b""))
         """From where to where the last batch went: readers side by side are sent the same."""
         self._waiting: list[asyncio.Future[None]] = []
+        self._is_up_to_date = False
+        """Whether the past was folded: what is being said now is told after it."""
         self._loop = asyncio.get_running_loop()
         self._bell: asyncio.Future[None] | None = None
         self._watcher = session.watcher()  # hears what is said from here on
@@ -104,18 +106,22 @@ class Channel:
 
     async def read(self, after: int) -> AsyncIterator[Batch]:
         """All events after a durable one; an empty batch after each `wake`."""
-        seq, place = after, -1
+        seq, place, has_texts = after, -1, False
         while True:
             if place < self._put - len(self._ring):
+                has_texts = False
                 while seq + 1 < self._first_seq:
                     last = self._first_seq - 1
                     async for told in history(self._engine, self.session, seq, last):
                         seq = told.frames[-1].seq or seq
                         yield told
-                behind = [f for f in self._ring if f.seq is not None and f.seq > seq]
-                batch = batch_of(behind + [frame_of(event) for event in self._texts.events()])
+                batch = batch_of([f for f in self._ring if f.seq is not None and f.seq > seq])
             else:
                 batch = self._since(place, after)
+            if not has_texts and self._is_up_to_date:
+                has_texts = True
+                texts = [frame_of(event) for event in self._texts.events()]
+                batch = batch_of([*batch.frames, *texts]) if texts else batch
             place = self._put
             seq = max(seq, self.seq)
             yield batch
@@ -177,6 +183,7 @@ class Channel:
         elif watcher.position - before >= TURN:
             self._loop.call_soon(self._go_on)
         else:
+            self._is_up_to_date = True
             self._bell = watcher.news()
             self._bell.add_done_callback(self._rung)
         if told:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 from tests.unit.server.running import Running, running
@@ -45,6 +46,20 @@ def test_a_stream_goes_on_after_a_restart_of_the_server(folder: Path, tmp_path: 
         second.post(f"/sessions/{id}/answer", {"text": "yes"})
         rest = [event["seq"] for event in second.events(id, last=seen[-1])]
         assert seen + rest == list(range(1, len(seen) + len(rest) + 1))
+
+
+def test_the_first_who_watches_gets_the_past_and_then_the_text_so_far(server: Running) -> None:
+    id = server.start("streaming")
+    time.sleep(1.2)  # somebody speaks, and nobody watches
+    told = []
+    for event in server.events(id):
+        told.append(event)
+        if event["event"] == "token_stream":
+            break
+    assert [event["seq"] for event in told[:-1]] == list(range(1, len(told)))
+    assert len(told) > 2
+    assert told[-1]["data"]["so_far"] is True
+    assert told[-1]["data"]["chunk"].startswith("one")
 
 
 def test_who_comes_late_gets_the_text_so_far_as_one_event(server: Running) -> None:
