@@ -21,7 +21,7 @@ const LOADERS: Record<Language, () => Promise<{ default: object }>> = {
 
 export async function useLanguageOf(language: Language): Promise<void> {
   if (!i18next.isInitialized) {
-    await i18next.init({ lng: language, fallbackLng: false, interpolation: { escapeValue: false }, resources: {} });
+    await i18next.init({ lng: language, fallbackLng: false, interpolation: { escapeValue: false }, returnEmptyString: true, resources: {} });
   }
   if (!i18next.hasResourceBundle(language, "translation")) {
     i18next.addResourceBundle(language, "translation", (await LOADERS[language]()).default);
