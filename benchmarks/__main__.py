@@ -36,6 +36,7 @@ PROBES = {
     "compiling": 100_000,
     "check": 1_000,
     "yaml_loop": 1_000,
+    "bridge": 5,
 }
 
 

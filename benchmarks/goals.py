@@ -57,6 +57,7 @@ class Goals:
                 yield from part()
         yield from self._start()
         yield from self._graphs()
+        yield from self._models()
 
     # Workloads
 
@@ -159,6 +160,16 @@ class Goals:
         if written:
             figures = f"{number(written['yaml'])} µs, Python {number(written['python'])} µs"
             yield at_most("loop in YAML", figures, written["yaml"] / written["python"], 2.0)
+
+    def _models(self) -> Iterator[Reached]:
+        taken = self._results.probes.get("bridge")
+        if taken:
+            for how, words in (("streaming", "400 chunks"), ("whole", "not streaming")):
+                own, bare, between = (
+                    taken[f"{who}, {how}"] for who in ("bridge", "client", "library")
+                )
+                figures = f"{own:.2f} ms, openai {bare:.2f} ms, pydantic-ai {between:.2f} ms"
+                yield at_most(f"model call, {words}", figures, own / bare, 1.2)
 
     # Figures
 

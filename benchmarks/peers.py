@@ -28,6 +28,7 @@ PROBES = {
     "compiling": 100_000,
     "check": 1_000,
     "yaml_loop": 3_000,
+    "bridge": 20,
 }
 
 

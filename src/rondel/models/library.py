@@ -67,14 +67,13 @@ def _vendor_of(asked: Endpoint, held: Connections) -> Provider[Any]:
     from pydantic_ai.providers.openai import OpenAIProvider
     from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
+    from rondel.models.openai_client import Client
+
+    openai = Client(address, key, client)
     if _is_openai(asked):
-        return OpenAIProvider(base_url=address, api_key=key, http_client=client)
+        return OpenAIProvider(openai_client=openai)
     return OpenAICompatibleProvider(
-        asked.provider.name,
-        base_url=address,
-        api_key=key,
-        http_client=client,
-        profile=_profile(asked),
+        asked.provider.name, openai_client=openai, profile=_profile(asked)
     )
 
 

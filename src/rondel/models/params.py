@@ -63,7 +63,7 @@ class Params(BaseModel):
     def settings(self, dialect: Dialect) -> dict[str, Any]:
         """The same as the library's model settings; retries are not its business."""
         body = {**(self.model_extra or {}), **self.extra_body}
-        settings: dict[str, Any] = {"max_retries": 0}
+        settings: dict[str, Any] = {} if dialect == "openai" else {"max_retries": 0}
         for name in Params.model_fields.keys() - {"stop", "timeout", "extra_headers", "extra_body"}:
             if (value := getattr(self, name)) is not None:
                 settings[name] = value

@@ -6,7 +6,15 @@ import asyncio
 
 import pytest
 
-from benchmarks.probes import check, compiling, shared_commits, slow_consumer, waiting, yaml_loop
+from benchmarks.probes import (
+    bridge,
+    check,
+    compiling,
+    shared_commits,
+    slow_consumer,
+    waiting,
+    yaml_loop,
+)
 from rondel import Engine, Graph
 
 
@@ -44,3 +52,8 @@ def test_a_run_is_over_before_its_slow_consumer_is() -> None:
 
 def test_sessions_on_one_store_all_get_on() -> None:
     assert asyncio.run(shared_commits.race(1)).keys() == {"one", "hundred"}
+
+
+def test_whoever_asks_a_model_gets_the_same_text() -> None:
+    ways = {f"{way}, {how}" for way in bridge.WAYS for how in ("streaming", "whole")}
+    assert bridge.figures(1).keys() == ways
