@@ -170,7 +170,7 @@ def test_a_backup_is_whole_while_others_write(call: Call, three: list[str], tmp_
 
 KILLED = """
 import os, signal, sys
-from rondel.journal.sqlite import SqliteStore
+from rondel.journal.sqlite.store import SqliteStore
 from rondel.testing.journal_suite import row, tick
 store = SqliteStore(sys.argv[1])
 for name in ("a", "b"):

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from rondel.errors import JournalFull
-from rondel.journal.sqlite import SqliteStore
-from rondel.journal.writer import Writer
+from rondel.journal.sqlite.store import SqliteStore
+from rondel.journal.sqlite.writer import Writer
 from tests.e2e import graphs
 from tests.e2e.command import Ran, rondel
 
@@ -60,7 +60,7 @@ def test_a_place_that_cannot_be_written(call: Call, graph_file: Write) -> None:
 
 
 def test_a_locked_database(call: Call, graph_file: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rondel.journal.database.PATIENCE", 0.1)
+    monkeypatch.setattr("rondel.journal.sqlite.database.PATIENCE", 0.1)
     monkeypatch.setitem(SqliteStore.__init__.__kwdefaults__, "patience", 0.1)  # type: ignore[arg-type]
     file = graph_file(graphs.LOOP)
     assert call("run", file).code == 0

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from rondel import Context, Emit, Engine, Graph, Message, Session
 from rondel.journal.memory import MemoryStore
-from rondel.journal.sqlite import SqliteStore
+from rondel.journal.sqlite.store import SqliteStore
 from rondel.journal.store import Group, MemoryEntry, Promotion
 from rondel.testing.crash_points import run_until_crash
 from tests.unit.sessions.playing import limited

@@ -3,8 +3,8 @@
 from rondel.certificate.bounds import CONTRACT, DEFAULT, Bound
 from rondel.certificate.certificate import Certificate, LoopCertificate, certify
 from rondel.certificate.cost import Cost
+from rondel.certificate.lint_context import Lint
 from rondel.certificate.lints import lints_explaining, lints_of
-from rondel.certificate.scene import Lint
 
 __all__ = [
     "CONTRACT",

@@ -11,7 +11,7 @@ from rondel.certificate.cost import NOTHING, Cost
 from rondel.certificate.forest import Body, Forest, cap_of, contract_of, forest_of
 from rondel.certificate.guaranteed import guarantees_of
 from rondel.certificate.proof import Prover
-from rondel.certificate.reckoning import Reckoning, reckoning_of
+from rondel.certificate.worst_cases import WorstCases, worst_cases_of
 from rondel.graph.guarantees import Calls, Guarantee
 from rondel.graph.plan import Plan
 
@@ -55,7 +55,7 @@ def certify(plan: Plan) -> Certificate:
     guarantees = guarantees_of(plan)
     prover = Prover(plan, guarantees)
     bounds = {loop: _bound(plan, loop, prover) for loop in forest.loops}
-    totals = _Totals(forest, reckoning_of(forest, bounds, guarantees))
+    totals = _Totals(forest, worst_cases_of(forest, bounds, guarantees))
     whole = totals.certificate()
     why = unbounded(plan, whole.cost, whole.executions, guarantees)
     return replace(whole, guarantees=tuple(guarantees), unbounded=why)
@@ -72,10 +72,10 @@ def _bound(plan: Plan, loop: Body, prover: Prover) -> Bound:
 class _Totals:
     """The whole run, from the outside in."""
 
-    def __init__(self, forest: Forest, reckoning: Reckoning) -> None:
+    def __init__(self, forest: Forest, worst_cases: WorstCases) -> None:
         self._plan = forest.plan
         self._forest = forest
-        self._reckoning = reckoning
+        self._worst_cases = worst_cases
         self._executions = [0] * len(self._plan.nodes)
         self._parents: dict[int | None, Parents] = defaultdict(Counter)
         """By the node that a graph is in: how often it is entered, inside which loop."""
@@ -89,7 +89,7 @@ class _Totals:
         root = self._forest.graphs[0][0]
         return Certificate(
             tuple(self._found.values()),
-            self._reckoning.costs[root],
+            self._worst_cases.costs[root],
             tuple(self._executions),
         )
 
@@ -97,7 +97,7 @@ class _Totals:
         counts: dict[Body, int] = {graph[0]: self._capped(sum(parents.values()))}
         totals: dict[Body, Cost] = {graph[0]: self._run_cost(graph[0], counts[graph[0]])}
         for body in graph:
-            rounds = self._capped(counts[body] * self._reckoning.rounds(body))
+            rounds = self._capped(counts[body] * self._worst_cases.rounds(body))
             for name, entries in self._shares(body, parents, counts[body]):
                 self._note(body, name, entries, totals[body])
             for loop in (loop for heads in body.loops for loop in heads):
@@ -108,7 +108,7 @@ class _Totals:
     def _run(self, body: Body, entries: int, rounds: int, parents: Parents) -> None:
         """Count the executions of the nodes directly in a body."""
         for node in body.nodes if body.scope is None else body.plain:
-            again = entries if node == body.head and self._reckoning.reruns_head(body) else 0
+            again = entries if node == body.head and self._worst_cases.reruns_head(body) else 0
             count = self._plan.max_steps if body.scope is None else rounds + again
             self._executions[node] = min(self._executions[node] + count, self._plan.max_steps)
             if self._plan.nodes[node].inner is None:
@@ -129,7 +129,7 @@ class _Totals:
 
     def _note(self, body: Body, parent: str | None, entries: int, total: Cost) -> None:
         assert body.head is not None  # noqa: S101
-        bound = self._reckoning.bounds[body]
+        bound = self._worst_cases.bounds[body]
         head = self._plan.nodes[body.head].id
         rounds = self._capped(entries * bound.rounds)
         cost = self._run_cost(body, entries).at_most(total)
@@ -137,7 +137,7 @@ class _Totals:
         before = self._found.get(key)
         if before is None:
             names = tuple(self._plan.nodes[node].id for node in body.nodes)
-            more = self._reckoning.costs[body] if bound.asks else None
+            more = self._worst_cases.costs[body] if bound.asks else None
             self._found[key] = LoopCertificate(head, names, parent, bound, rounds, cost, more)
             return
         looser = max(before.bound, bound, key=lambda each: each.rounds)
@@ -145,14 +145,14 @@ class _Totals:
             before,
             bound=looser,
             rounds=self._capped(before.rounds + rounds),
-            cost=(before.cost + cost).at_most(self._reckoning.ceiling),
+            cost=(before.cost + cost).at_most(self._worst_cases.ceiling),
         )
 
     def _run_cost(self, body: Body, entries: int) -> Cost:
         if not entries:
             return NOTHING
-        total = self._reckoning.costs[body].times(entries)
-        return total.at_most(self._reckoning.ceiling)
+        total = self._worst_cases.costs[body].times(entries)
+        return total.at_most(self._worst_cases.ceiling)
 
     def _capped(self, rounds: int) -> int:
         """Every round but the last one of the run has a step."""

@@ -8,43 +8,43 @@ from difflib import get_close_matches
 from rondel.certificate.bounds import DEFAULT
 from rondel.certificate.forest import Body, contract_of
 from rondel.certificate.guaranteed import fires_along, is_contract_way, may_fire
-from rondel.certificate.scene import Lint, Scene
+from rondel.certificate.lint_context import Lint, LintContext
 from rondel.graph.plan import CONTRACT_LABELS, PlanEdge, Scope
 
 NEAR = 0.7
 """How like a label of the contract another one is that was probably meant to be it."""
 
 
-def no_exit(scene: Scene) -> Iterator[Lint]:
+def no_exit(known: LintContext) -> Iterator[Lint]:
     """A loop that nothing leaves, without an end node in it."""
-    for body, scope, head in scene.loops:
-        ends = scene.graph_of(head).ends
+    for body, scope, head in known.loops:
+        ends = known.graph_of(head).ends
         if scope.limit_ways or any(node in scope.item_of for node in ends):
             continue
-        if any(_can_fire(scene, scene.plan.edges[index]) for index in scope.exits):
+        if any(_can_fire(known, known.plan.edges[index]) for index in scope.exits):
             continue
-        message = f"the loop {scene.name(head)} has no way out, and no end node is in it"
+        message = f"the loop {known.name(head)} has no way out, and no end node is in it"
         hint = "lead an edge out of it, or name one of its nodes in 'end'"
-        problem = scene.places.loop(head, contract_of(scene.plan, body), message, hint)
+        problem = known.places.loop(head, contract_of(known.plan, body), message, hint)
         yield Lint("no_exit", problem)
 
 
-def dead_exit(scene: Scene) -> Iterator[Lint]:
+def dead_exit(known: LintContext) -> Iterator[Lint]:
     """An edge out of a loop that neither a message nor a contract takes."""
-    for body, scope, head in scene.loops:
+    for body, scope, head in known.loops:
         for index in scope.exits:
-            edge = scene.plan.edges[index]
-            why = _why_dead(scene, edge, scope)
+            edge = known.plan.edges[index]
+            why = _why_dead(known, edge, scope)
             if why and not _taken_further_in(body, index):
                 message = (
-                    f"the exit {scene.edge_name(edge)} of the loop {scene.name(head)} can never "
+                    f"the exit {known.edge_name(edge)} of the loop {known.name(head)} can never "
                     f"be taken: {why}"
                 )
                 hint = "mend its condition or its label, or remove it"
-                yield Lint("dead_exit", scene.places.edge(index, message, hint))
+                yield Lint("dead_exit", known.places.edge(index, message, hint))
 
 
-def _why_dead(scene: Scene, edge: PlanEdge, scope: Scope) -> str:
+def _why_dead(known: LintContext, edge: PlanEdge, scope: Scope) -> str:
     if is_contract_way(edge):
         if edge.spec.label == "goal" and not scope.contract.has_goal:
             return "only a goal takes an edge labelled goal, and the loop's contract has none"
@@ -55,7 +55,7 @@ def _why_dead(scene: Scene, edge: PlanEdge, scope: Scope) -> str:
         return ""
     if not may_fire(edge):
         return "no message passes its condition"
-    if scene.never_taken(edge):
+    if known.never_taken(edge):
         return f"{edge.spec.source!r} takes other edges whatever it decides"
     return ""
 
@@ -71,85 +71,87 @@ def _taken_further_in(body: Body, index: int) -> bool:
     return False
 
 
-def _can_fire(scene: Scene, edge: PlanEdge) -> bool:
-    return may_fire(edge) and not is_contract_way(edge) and not scene.never_taken(edge)
+def _can_fire(known: LintContext, edge: PlanEdge) -> bool:
+    return may_fire(edge) and not is_contract_way(edge) and not known.never_taken(edge)
 
 
-def fires_together(scene: Scene) -> Iterator[Lint]:
+def fires_together(known: LintContext) -> Iterator[Lint]:
     """An edge that stays in a loop and one that leaves it, which fire for the same messages."""
-    for body, _, head in scene.loops:
+    for body, _, head in known.loops:
         inside = set(body.nodes)
         for node in body.plain:
-            guarantee = scene.guarantees[node]
+            guarantee = known.guarantees[node]
             if guarantee.routes or (guarantee.guard is not None and guarantee.guard.silent):
                 continue
-            edges = [edge for edge in scene.out(node) if may_fire(edge)]
+            edges = [edge for edge in known.out(node) if may_fire(edge)]
             staying = [edge for edge in edges if edge.target in inside]
             leaving = [e for e in edges if e.target not in inside and not is_contract_way(e)]
             pairs = ((stay, leave) for leave in leaving for stay in staying)
             both = next((pair for pair in pairs if fires_along(*pair)), None)
             if both is not None:
-                yield _together(scene, head, *both, ends=_can_end(scene, body))
+                yield _together(known, head, *both, ends=_can_end(known, body))
 
 
-def near_label(scene: Scene) -> Iterator[Lint]:
+def near_label(known: LintContext) -> Iterator[Lint]:
     """An exit of a loop with a contract, whose label is nearly one that the contract takes."""
-    for body, scope, head in scene.loops:
-        if contract_of(scene.plan, body) is None:
+    for body, scope, head in known.loops:
+        if contract_of(known.plan, body) is None:
             continue
         for index in scope.exits:
-            edge = scene.plan.edges[index]
+            edge = known.plan.edges[index]
             label = edge.spec.label
             near = get_close_matches(label.strip().casefold(), CONTRACT_LABELS, 1, NEAR)
             if label in CONTRACT_LABELS or not near:
                 continue
             message = (
-                f"the exit {scene.edge_name(edge)} of the loop {scene.name(head)} is labelled "
+                f"the exit {known.edge_name(edge)} of the loop {known.name(head)} is labelled "
                 f"{label!r}, which its contract does not know: the edge fires by its condition"
             )
             yield Lint(
-                "near_label", scene.places.edge(index, message, f"did you mean {near[0]!r}?")
+                "near_label", known.places.edge(index, message, f"did you mean {near[0]!r}?")
             )
 
 
-def _can_end(scene: Scene, body: Body) -> bool:
-    contract = contract_of(scene.plan, body)
+def _can_end(known: LintContext, body: Body) -> bool:
+    contract = contract_of(known.plan, body)
     return contract is not None and (contract.has_goal or contract.ends_at_limit)
 
 
-def _together(scene: Scene, head: int, stay: PlanEdge, leave: PlanEdge, *, ends: bool) -> Lint:
+def _together(
+    known: LintContext, head: int, stay: PlanEdge, leave: PlanEdge, *, ends: bool
+) -> Lint:
     message = (
-        f"whenever {scene.edge_name(stay)} fires, {scene.edge_name(leave)} does too, and ends "
-        f"the loop {scene.name(head)}"
+        f"whenever {known.edge_name(stay)} fires, {known.edge_name(leave)} does too, and ends "
+        f"the loop {known.name(head)}"
     )
     hint = "give them conditions that exclude each other, or set trigger: false on the one out"
     if ends:
         hint = "label the one out 'goal' or 'limit', so that only the contract takes it, or " + hint
-    return Lint("fires_together", scene.places.edge(leave.index, message, hint))
+    return Lint("fires_together", known.places.edge(leave.index, message, hint))
 
 
-def two_entries(scene: Scene) -> Iterator[Lint]:
+def two_entries(known: LintContext) -> Iterator[Lint]:
     """A loop that is entered at several nodes."""
-    for body in scene.forest.loops:
+    for body in known.forest.loops:
         group = body.group
         if group is None or len(group.entries) < 2 or body.head != group.entries[0]:
             continue
-        names = [scene.name(entry) for entry in group.entries]
+        names = [known.name(entry) for entry in group.entries]
         shown = ", ".join(names[:5]) + (" and more" if len(names) > 5 else "")
         message = f"a loop can be entered at several nodes: {shown}; at two at once it fails"
         hint = "lead all edges into the loop to one node"
-        yield Lint("two_entries", scene.places.node(group.entries[1], message, hint))
+        yield Lint("two_entries", known.places.node(group.entries[1], message, hint))
 
 
-def unproven_guard(scene: Scene) -> Iterator[Lint]:
+def unproven_guard(known: LintContext) -> Iterator[Lint]:
     """A loop that only the default cap bounds, though a node is there to bound it."""
-    heads = {scene.plan.nodes[head].id: (body, head) for body, _, head in scene.loops}
-    for loop in scene.certificate.loops:
+    heads = {known.plan.nodes[head].id: (body, head) for body, _, head in known.loops}
+    for loop in known.certificate.loops:
         if loop.bound.source != DEFAULT or loop.head not in heads:
             continue
         body, head = heads[loop.head]
         for told in loop.bound.unproven:
             message = f"the loop {loop.head!r}: {told}"
             hint = "set max_rounds in the loop's contract"
-            problem = scene.places.loop(head, contract_of(scene.plan, body), message, hint)
+            problem = known.places.loop(head, contract_of(known.plan, body), message, hint)
             yield Lint("unproven_guard", problem)

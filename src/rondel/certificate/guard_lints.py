@@ -9,9 +9,9 @@ from typing import Any
 from rondel.certificate.flow import Flow, Gives, gives_key
 from rondel.certificate.forest import cap_of, contract_of
 from rondel.certificate.guaranteed import may_fire
+from rondel.certificate.lint_context import Lint, LintContext
+from rondel.certificate.loop_paths import paths_of
 from rondel.certificate.proof import MOST_GUARDS
-from rondel.certificate.scene import Lint, Scene
-from rondel.certificate.ways import ways_of
 from rondel.engine.message import Message
 from rondel.graph.guarantees import Guarantee, Textual, keeps_to
 from rondel.graph.plan import PlanEdge
@@ -24,40 +24,40 @@ MOST_SPEAKERS = 200
 """How many nodes are looked at for words that nobody waits for."""
 
 
-def guard_outside(scene: Scene) -> Iterator[Lint]:
+def guard_outside(known: LintContext) -> Iterator[Lint]:
     """A node that counts rounds, outside the loop that it was to guard."""
-    looped = {node for body, _, _ in scene.loops for node in body.nodes}
-    for node, guarantee in enumerate(scene.guarantees):
+    looped = {node for body, _, _ in known.loops for node in body.nodes}
+    for node, guarantee in enumerate(known.guarantees):
         guard = guarantee.guard
-        if guard is None or node in looped or scene.certificate.executions[node] > 1:
+        if guard is None or node in looped or known.certificate.executions[node] > 1:
             continue
         if guard.says is not None or (guard.rounds == 1 and not guard.by_round):
             continue
-        entering = [edge for edge in scene.into(node) if edge.trigger and edge.source in looped]
+        entering = [edge for edge in known.into(node) if edge.trigger and edge.source in looped]
         for edge in entering[:1]:
-            head = next(h for body, _, h in scene.loops if edge.source in body.nodes)
+            head = next(h for body, _, h in known.loops if edge.source in body.nodes)
             message = (
-                f"{scene.name(node)} is outside the loop {scene.name(head)}: the edge "
-                f"{scene.edge_name(edge)} ends the loop instead of counting a round"
+                f"{known.name(node)} is outside the loop {known.name(head)}: the edge "
+                f"{known.edge_name(edge)} ends the loop instead of counting a round"
             )
-            target = scene.plan.nodes[head].name
+            target = known.plan.nodes[head].name
             hint = f"lead an edge from it back to {target!r}, so that it is in the loop"
-            yield Lint("guard_outside", scene.places.node(node, message, hint))
+            yield Lint("guard_outside", known.places.node(node, message, hint))
 
 
-def guard_in_the_way(scene: Scene) -> Iterator[Lint]:
+def guard_in_the_way(known: LintContext) -> Iterator[Lint]:
     """A node that is silent below its limit, on every way round."""
-    for body, _, head in scene.loops:
-        guards = [node for node in body.plain if _is_silent_at_first(scene.guarantees[node])]
-        ways = ways_of(scene.plan, body) if guards else None
+    for body, _, head in known.loops:
+        guards = [node for node in body.plain if _is_silent_at_first(known.guarantees[node])]
+        ways = paths_of(known.plan, body) if guards else None
         for node in guards[:MOST_GUARDS]:
             if ways is not None and ways.around(node, lambda _source, _edge: True) is None:
                 message = (
-                    f"every way round the loop {scene.name(head)} leads through "
-                    f"{scene.name(node)}, which is silent until its limit: the loop ends in round 1"
+                    f"every way round the loop {known.name(head)} leads through "
+                    f"{known.name(node)}, which is silent until its limit: the loop ends in round 1"
                 )
                 hint = "lead an edge past it back to the head, and one beside that to it"
-                yield Lint("guard_in_the_way", scene.places.node(node, message, hint))
+                yield Lint("guard_in_the_way", known.places.node(node, message, hint))
 
 
 def _is_silent_at_first(guarantee: Guarantee) -> bool:
@@ -65,68 +65,68 @@ def _is_silent_at_first(guarantee: Guarantee) -> bool:
     return guard is not None and guard.silent and guard.rounds != 1
 
 
-def out_of_reach(scene: Scene) -> Iterator[Lint]:
+def out_of_reach(known: LintContext) -> Iterator[Lint]:
     """A limit that needs more rounds than its loop can have."""
-    for body, _, head in scene.loops:
-        cap, contract = cap_of(scene.plan, body), contract_of(scene.plan, body)
+    for body, _, head in known.loops:
+        cap, contract = cap_of(known.plan, body), contract_of(known.plan, body)
         for node in body.plain:
-            guard = scene.guarantees[node].guard
+            guard = known.guarantees[node].guard
             if guard is None or guard.rounds is None or guard.says is not None:
                 continue
-            most = cap if guard.by_round else scene.certificate.executions[node]
+            most = cap if guard.by_round else known.certificate.executions[node]
             if most >= guard.rounds:
                 continue
-            source = guard.source.format(scene.name(node))
+            source = guard.source.format(known.name(node))
             what = "rounds" if guard.by_round else "executions"
             message = (
-                f"{source} needs {guard.rounds:,} {what}, and the loop {scene.name(head)} gives "
+                f"{source} needs {guard.rounds:,} {what}, and the loop {known.name(head)} gives "
                 f"it {most:,} at most"
             )
             hint = f"raise max_rounds of the loop to {guard.rounds:,}, or lower its own limit"
-            yield Lint("out_of_reach", scene.places.loop(head, contract, message, hint))
+            yield Lint("out_of_reach", known.places.loop(head, contract, message, hint))
 
 
 # Scores
 
 
-def unfed_score(scene: Scene) -> Iterator[Lint]:
+def unfed_score(known: LintContext) -> Iterator[Lint]:
     """A threshold for a score that nothing in the loop can have."""
     flows: dict[tuple[str, ...], Flow] = {}
-    for body, scope, head in scene.loops:
+    for body, scope, head in known.loops:
         wanted = _wanted(scope.contract)
         if not wanted:
             continue
         wanted_score = scope.scores[0]
         if wanted_score.path not in flows:
             flows[wanted_score.path] = Flow(
-                scene.plan, scene.guarantees, _gives_value(wanted_score.path)
+                known.plan, known.guarantees, _gives_value(wanted_score.path)
             )
         measured = body.nodes if wanted_score.node is None else (wanted_score.node,)
         if not any(flows[wanted_score.path].says(node) for node in measured):
-            whose = "no node in it" if wanted_score.node is None else scene.name(wanted_score.node)
+            whose = "no node in it" if wanted_score.node is None else known.name(wanted_score.node)
             verb = "gives" if wanted_score.node is None else "does not give"
             path = ".".join(wanted_score.path)
             message = (
-                f"{wanted} of the loop {scene.name(head)} needs data.{path}, which {whose} {verb}"
+                f"{wanted} of the loop {known.name(head)} needs data.{path}, which {whose} {verb}"
             )
             hint = "let a node of the loop emit it, or set where it is with 'score'"
-            problem = scene.places.loop(head, contract_of(scene.plan, body), message, hint)
+            problem = known.places.loop(head, contract_of(known.plan, body), message, hint)
             yield Lint("unfed_score", problem)
-    yield from _unfed_nodes(scene)
+    yield from _unfed_nodes(known)
 
 
-def _unfed_nodes(scene: Scene) -> Iterator[Lint]:
+def _unfed_nodes(known: LintContext) -> Iterator[Lint]:
     flows: dict[str, Flow] = {}
-    for node, guarantee in enumerate(scene.guarantees):
+    for node, guarantee in enumerate(known.guarantees):
         key = guarantee.reads
         if not key:
             continue
         if key not in flows:
-            flows[key] = Flow(scene.plan, scene.guarantees, gives_key(key))
+            flows[key] = Flow(known.plan, known.guarantees, gives_key(key))
         if flows[key].source(node) is None:
-            message = f"{scene.name(node)} waits for data.{key}, which nothing that reaches it has"
+            message = f"{known.name(node)} waits for data.{key}, which nothing that reaches it has"
             hint = f"let a node before it emit {key!r}, or drop the threshold"
-            yield Lint("unfed_score", scene.places.node(node, message, hint))
+            yield Lint("unfed_score", known.places.node(node, message, hint))
 
 
 def _wanted(contract: LoopSpec) -> str:
@@ -155,30 +155,30 @@ def _has_value(data: dict[str, Any], text: str, path: tuple[str, ...]) -> bool:
 # Words
 
 
-def left_to_nobody(scene: Scene) -> Iterator[Lint]:
+def left_to_nobody(known: LintContext) -> Iterator[Lint]:
     """A node that the result depends on, whose words may pass none of its edges."""
     looked = 0
-    for node, guarantee in enumerate(scene.guarantees):
-        edges = [edge for edge in scene.out(node) if edge.trigger]
-        if not edges or guarantee.routes or node in scene.graph_of(node).ends:
+    for node, guarantee in enumerate(known.guarantees):
+        edges = [edge for edge in known.out(node) if edge.trigger]
+        if not edges or guarantee.routes or node in known.graph_of(node).ends:
             continue
         if not all(keeps_to(edge.spec.condition.config, Textual) for edge in edges):
             continue
         looked += 1
-        unheard = _unheard(scene, edges, guarantee)
-        if unheard is not None and looked <= MOST_SPEAKERS and _is_needed(scene, node):
+        unheard = _unheard(known, edges, guarantee)
+        if unheard is not None and looked <= MOST_SPEAKERS and _is_needed(known, node):
             said = f"{unheard!r}" if unheard else "a message without any of their words"
-            message = f"no edge out of {scene.name(node)} fires for {said}; the run may end there"
+            message = f"no edge out of {known.name(node)} fires for {said}; the run may end there"
             hint = "add an edge for it, or make one condition the opposite of the others"
-            yield Lint("left_to_nobody", scene.places.node(node, message, hint))
+            yield Lint("left_to_nobody", known.places.node(node, message, hint))
 
 
-def _unheard(scene: Scene, edges: Sequence[PlanEdge], guarantee: Guarantee) -> str | None:
+def _unheard(known: LintContext, edges: Sequence[PlanEdge], guarantee: Guarantee) -> str | None:
     """A text that passes none of the edges' conditions, if one is found."""
     conditions = []
     for edge in edges:
         call = edge.spec.condition
-        conditions.append(scene.registry.build("condition", call.type, call.config))
+        conditions.append(known.registry.build("condition", call.type, call.config))
     for text in _probes(edges, guarantee):
         message = Message(text)
         if not any(holds(message, 1) for holds in conditions):
@@ -196,34 +196,34 @@ def _probes(edges: Sequence[PlanEdge], guarantee: Guarantee) -> list[str]:
     return ["", *words, *pairs][:MOST_PROBES]
 
 
-def _is_needed(scene: Scene, node: int) -> bool:
+def _is_needed(known: LintContext, node: int) -> bool:
     """Whether no end node can be reached without this one."""
-    graph = scene.graph_of(node)
+    graph = known.graph_of(node)
     seen = {start for start in graph.starts if start != node}
     work = list(seen)
     while work:
         current = work.pop()
         if current in graph.ends:
             return False
-        for edge in scene.out(current):
+        for edge in known.out(current):
             if may_fire(edge) and edge.target not in seen and edge.target != node:
                 seen.add(edge.target)
                 work.append(edge.target)
     return True
 
 
-def forgets(scene: Scene) -> Iterator[Lint]:
+def forgets(known: LintContext) -> Iterator[Lint]:
     """A head that is shown neither the task nor what it said in the round before."""
-    for _, scope, head in scene.loops:
-        node = scene.plan.nodes[head]
+    for _, scope, head in known.loops:
+        node = known.plan.nodes[head]
         if not scope.dialect.recalls or not keeps_to(node.spec.config, Recalling):
             continue
-        keeps = node.window != 0 or any(edge.keep for edge in scene.into(head))
+        keeps = node.window != 0 or any(edge.keep for edge in known.into(head))
         if node.recall != NOTHING or keeps:
             continue
         message = (
-            f"from round 2 on {scene.name(head)} sees neither the task nor what it said before: "
+            f"from round 2 on {known.name(head)} sees neither the task nor what it said before: "
             "its recall is off, and its context_window is 0"
         )
         hint = "drop recall from its config, or set a context_window"
-        yield Lint("forgets", scene.places.node(head, message, hint))
+        yield Lint("forgets", known.places.node(head, message, hint))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from rondel.certificate import exit_lints, guard_lints
 from rondel.certificate.certificate import Certificate, certify
 from rondel.certificate.forest import forest_of
+from rondel.certificate.lint_context import Lint, LintContext
 from rondel.certificate.places import Places
-from rondel.certificate.scene import Lint, Scene
 from rondel.engine.registry import Registry
 from rondel.graph.plan import Plan
 
@@ -56,6 +56,6 @@ def lints_explaining(end: str, plan: Plan, registry: Registry) -> list[Lint]:
 def lints_of(plan: Plan, certificate: Certificate, registry: Registry) -> list[Lint]:
     """What is odd about a graph, in the order of the lines; of the same message, one."""
     guarantees = certificate.guarantees
-    scene = Scene(plan, forest_of(plan), guarantees, certificate, registry, Places(plan))
-    found = {lint.problem: lint for check in LINTS for lint in check(scene)}
+    known = LintContext(plan, forest_of(plan), guarantees, certificate, registry, Places(plan))
+    found = {lint.problem: lint for check in LINTS for lint in check(known)}
     return sorted(found.values(), key=lambda lint: (lint.problem.file, lint.problem.line or 0))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rondel.certificate.flow import Flow, gives_key
 from rondel.certificate.forest import Body, contract_of
 from rondel.certificate.guaranteed import fires_along, is_contract_way, is_sure
-from rondel.certificate.ways import Allowed, Ways, ways_of
+from rondel.certificate.loop_paths import Allowed, LoopPaths, paths_of
 from rondel.graph.guarantees import Guarantee, LoopGuard, Telling, keeps_to
 from rondel.graph.plan import Plan, PlanEdge
 
@@ -54,13 +54,13 @@ class Prover:
         if not steering:
             return []
         steering.sort(key=lambda pair: (pair[0].rounds is None, pair[0].rounds, pair[1]))
-        ways = ways_of(self._plan, body)
+        ways = paths_of(self._plan, body)
         return [
             Proof(self._plan.nodes[node].id, guard, self._refuted(ways, node, guard))
             for guard, node in steering[:MOST_GUARDS]
         ]
 
-    def _refuted(self, ways: Ways, node: int, guard: LoopGuard) -> str:
+    def _refuted(self, ways: LoopPaths, node: int, guard: LoopGuard) -> str:
         """Why the node does not bound the loop, or an empty text."""
         contract = contract_of(self._plan, ways.body)
         regression = None if contract is None else contract.regression
@@ -86,15 +86,15 @@ class Prover:
         choosing = [node for node in body.plain if self._guarantees[node].alternatives is not None]
         inside = set(body.nodes) if choosing else set()
         found: set[int] = set()
-        ways: Ways | None = None
+        ways: LoopPaths | None = None
         for node in choosing[:MOST_GUARDS]:
             leaving = {e.index for e in self._out(node) if e.target not in inside}
             if leaving:
-                ways = ways or ways_of(self._plan, body)
+                ways = ways or paths_of(self._plan, body)
                 found |= leaving - self._firing_beside(ways, node)
         return frozenset(found)
 
-    def _firing_beside(self, ways: Ways, node: int) -> set[int]:
+    def _firing_beside(self, ways: LoopPaths, node: int) -> set[int]:
         """The edges of a node that it may take with a way round left."""
         alternatives = self._guarantees[node].alternatives
         assert alternatives is not None  # noqa: S101
@@ -107,7 +107,7 @@ class Prover:
                 beside |= taken
         return beside
 
-    def _goes_round(self, ways: Ways, node: int, taken: set[int]) -> bool:
+    def _goes_round(self, ways: LoopPaths, node: int, taken: set[int]) -> bool:
         """Whether a way round is left when the node takes only these edges."""
         way = ways.around(None, lambda at, edge: at != node or edge.index in taken)
         return way is not None
@@ -129,14 +129,14 @@ class Prover:
         return edges
 
     def _stops_the_way(
-        self, ways: Ways, node: int, guard: LoopGuard, taken: Sequence[PlanEdge]
+        self, ways: LoopPaths, node: int, guard: LoopGuard, taken: Sequence[PlanEdge]
     ) -> bool:
         """Whether past the limit no way round is left: each one takes an edge it does not take."""
         if guard.ways is None and guard.says is None:
             return False
         return not self._goes_round(ways, node, {edge.index for edge in taken})
 
-    def _no_exit(self, ways: Ways, node: int, taken: Sequence[PlanEdge]) -> str:
+    def _no_exit(self, ways: LoopPaths, node: int, taken: Sequence[PlanEdge]) -> str:
         """Why the node may reach its limit without ending the loop, or an empty text."""
         inside = set(ways.body.nodes)
         leaving = [edge for edge in taken if edge.trigger and edge.target not in inside]
@@ -152,7 +152,7 @@ class Prover:
 
     # In every round
 
-    def _way_past(self, ways: Ways, node: int) -> str:
+    def _way_past(self, ways: LoopPaths, node: int) -> str:
         """A way round on which the node does not run, in words, or an empty text."""
         scope = ways.body.scope
         assert scope is not None  # noqa: S101

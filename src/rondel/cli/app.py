@@ -11,7 +11,7 @@ from typing import Any
 
 from rondel.cli.failures import explain
 from rondel.cli.language import LANGUAGES, speak, wanted, without_option, words
-from rondel.cli.noise import hushed
+from rondel.cli.library_logs import hushed
 from rondel.cli.screen import guarded
 from rondel.errors import CallError
 

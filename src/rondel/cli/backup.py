@@ -9,7 +9,7 @@ import typer
 
 from rondel.cli.options import Debug
 from rondel.cli.verify import existing
-from rondel.journal.sqlite import SqliteStore
+from rondel.journal.sqlite.store import SqliteStore
 
 
 def backup(

@@ -12,8 +12,8 @@ import typer
 from rondel.certificate import Certificate, certify
 from rondel.cli.arguments import parse_change
 from rondel.cli.certificates import print_certificate
-from rondel.cli.documents import open_graph
 from rondel.cli.failures import WRONG, complain, problem_text
+from rondel.cli.graph_files import open_graph
 from rondel.cli.options import Changes, Compat, Debug, Functions
 from rondel.cli.screen import visible
 from rondel.errors import CallError, GraphError, Problem

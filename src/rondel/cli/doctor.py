@@ -47,7 +47,7 @@ def doctor(
     """
     found = list(_findings(db, graphs))
     if as_json:
-        from rondel.cli.faces import document
+        from rondel.cli.session_json import document
 
         print(document(found))
     else:

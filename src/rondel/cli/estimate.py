@@ -10,7 +10,7 @@ import typer
 
 from rondel.cli.arguments import parse_change
 from rondel.cli.database import open_existing
-from rondel.cli.documents import Change, open_graph
+from rondel.cli.graph_files import Change, open_graph
 from rondel.cli.options import Changes, Compat, Db, Debug, Functions
 from rondel.cli.tables import print_table
 from rondel.cli.views import json_line, money

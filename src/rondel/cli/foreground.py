@@ -10,13 +10,13 @@ from pathlib import Path as FilePath
 
 from rondel.certificate import lints_explaining
 from rondel.cli.arguments import Answers
-from rondel.cli.conversation import Shown, TerminalSession
 from rondel.cli.database import NextCommands, is_python, next_commands, open_existing
-from rondel.cli.documents import open_graph
 from rondel.cli.failures import FAILED, complain, problem_text
+from rondel.cli.graph_files import open_graph
 from rondel.cli.keyboard import Keyboard
 from rondel.cli.language import words
 from rondel.cli.live.view import view_for
+from rondel.cli.terminal_session import Shown, TerminalSession
 from rondel.cli.views import JsonView, PlainView, View
 from rondel.errors import CallError, GraphError, JournalError, SessionBusy
 from rondel.graph.spec import NodeSpec
@@ -73,8 +73,8 @@ class Foreground:
         simulated = any("provider" not in agent.model_fields_set for agent in agents)
         if durable:
             title = words("{title}, session {id}", title=title, id=session.id)
-        past.board.restart(time.time())
-        view.open(title, simulated=simulated, past=past.board)
+        past.current.restart(time.time())
+        view.open(title, simulated=simulated, past=past.current)
         keyboard = None if self.no_input else Keyboard()
         conversation = TerminalSession(view, self.answers_for(graph), keyboard, self.debug)
         how = next_commands(session, self.db)

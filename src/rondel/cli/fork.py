@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import typer
 
 from rondel.cli.arguments import parse_change, parse_value
-from rondel.cli.conversation import past_of
 from rondel.cli.database import find, next_commands, open_existing
 from rondel.cli.foreground import Foreground, hand_over
 from rondel.cli.options import (
@@ -25,6 +24,7 @@ from rondel.cli.options import (
     NoInput,
     NoRun,
 )
+from rondel.cli.terminal_session import past_of
 from rondel.errors import CallError
 
 

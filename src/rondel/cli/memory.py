@@ -13,8 +13,8 @@ import msgspec
 import typer
 
 from rondel.cli.database import find, open_existing
-from rondel.cli.faces import document
 from rondel.cli.options import AsDocument, Db, Debug
+from rondel.cli.session_json import document
 from rondel.cli.tables import moment, print_table, short
 from rondel.cli.views import content_text, json_line
 from rondel.errors import CallError

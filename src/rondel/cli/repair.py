@@ -12,9 +12,9 @@ import typer
 
 from rondel.cli.options import Debug
 from rondel.cli.verify import existing
-from rondel.journal.backup import demand_new
-from rondel.journal.log_damage import beside, log_damage
-from rondel.journal.sqlite import SqliteStore
+from rondel.journal.sqlite.backup import demand_new
+from rondel.journal.sqlite.log_damage import beside, log_damage
+from rondel.journal.sqlite.store import SqliteStore
 from rondel.sessions.engine import Engine
 from rondel.sessions.salvage import Salvage, whole_verdicts
 

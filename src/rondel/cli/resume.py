@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from rondel.cli.conversation import past_of
 from rondel.cli.database import find, next_commands
 from rondel.cli.foreground import Foreground, demand_free, hand_over
 from rondel.cli.language import words
@@ -26,6 +25,7 @@ from rondel.cli.options import (
     StrictCode,
     asker,
 )
+from rondel.cli.terminal_session import past_of
 from rondel.sessions.controls import Resume
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from rondel.cli.database import find, open_existing
-from rondel.cli.faces import print_list
 from rondel.cli.options import AsDocument, Db, Debug, Id, Last
+from rondel.cli.session_json import print_list
 from rondel.cli.tables import Rows, length, print_table
 from rondel.cli.views import money, number
 from rondel.sessions.records import RoundRecord

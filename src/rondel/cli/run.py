@@ -9,11 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from rondel.cli.arguments import merged, parse_change, parse_inputs, parse_object
-from rondel.cli.conversation import Shown
 from rondel.cli.database import open_new
-from rondel.cli.documents import open_graph
 from rondel.cli.failures import complain, problem_text
 from rondel.cli.foreground import Foreground
+from rondel.cli.graph_files import open_graph
 from rondel.cli.language import words
 from rondel.cli.options import (
     AllowCommands,
@@ -25,6 +24,7 @@ from rondel.cli.options import (
     InputObject,
     NoInput,
 )
+from rondel.cli.terminal_session import Shown
 from rondel.errors import CallError
 from rondel.graph.names import Names
 from rondel.graph.paths import Path

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from rondel.cli.database import open_existing
-from rondel.cli.faces import document, driver_text, row_face
 from rondel.cli.options import AsDocument, Db, Debug
+from rondel.cli.session_json import document, driver_text, row_face
 from rondel.cli.tables import moment, print_table, short
 from rondel.cli.views import json_line
 from rondel.errors import CallError

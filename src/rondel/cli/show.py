@@ -10,8 +10,8 @@ import msgspec
 import typer
 
 from rondel.cli.database import NextCommands, find, next_commands, open_existing
-from rondel.cli.faces import print_with_lists, session_face
 from rondel.cli.options import AsDocument, Db, Debug, Id, Last
+from rondel.cli.session_json import print_with_lists, session_face
 from rondel.cli.sessions import inputs_text
 from rondel.cli.tables import length, moment, print_table, short
 from rondel.cli.views import content_text, loop_text, money, status_text, usage_text

@@ -11,17 +11,17 @@ from typing import Annotated
 import typer
 
 from rondel.cli.arguments import merged, parse_change, parse_inputs, parse_object
-from rondel.cli.documents import Change, open_graph
+from rondel.cli.graph_files import Change, open_graph
 from rondel.cli.options import Changes, Compat, Debug, Functions, InputObject
 from rondel.cli.screen import below
 from rondel.cli.tables import print_table
 from rondel.cli.views import json_line, money
 from rondel.errors import CallError
-from rondel.forecast.faces import edge_face, face_of
-from rondel.forecast.figures import Figures, figures_of
+from rondel.forecast.distribution import Distribution, distribution_of
 from rondel.forecast.plot import svg_of
 from rondel.forecast.simulation import Missed, Simulation
 from rondel.forecast.simulation import simulate as simulated
+from rondel.forecast.simulation_json import edge_face, face_of
 from rondel.sessions.graph import Graph
 
 
@@ -100,8 +100,8 @@ def _print(found: Simulation) -> None:
         ("calls", [float(run.calls) for run in found.runs]),
         ("tokens", [float(run.tokens) for run in found.runs]),
     ):
-        print(f"{name:9} {_plain(figures_of(values))}")
-    usd = figures_of([run.usd for run in found.runs])
+        print(f"{name:9} {_plain(distribution_of(values))}")
+    usd = distribution_of([run.usd for run in found.runs])
     print(f"{'cost':9} mean {money(usd.mean)}, 90 % up to {money(usd.p90)}, most {money(usd.max)}")
     for missed in found.missed:
         print(f"never     {_missed_text(found, missed)}")
@@ -113,7 +113,7 @@ def _print_loops(found: Simulation) -> None:
     rows = []
     for head in found.heads:
         rounds = found.rounds(head)
-        figures = figures_of(rounds)
+        figures = distribution_of(rounds)
         reasons = _shares(dict(found.reasons(head).most_common()), len(rounds))
         low, high = f"{figures.min:g}", f"{figures.max:g}"
         rows.append((head, low, f"{figures.mean:.1f}", f"{figures.p90:g}", high, reasons))
@@ -127,7 +127,7 @@ def _shares(counts: dict[str, int], total: int) -> str:
     return ", ".join(f"{name} {100 * count / total:.0f} %" for name, count in counts.items())
 
 
-def _plain(figures: Figures) -> str:
+def _plain(figures: Distribution) -> str:
     return f"mean {figures.mean:,.0f}, 90 % up to {figures.p90:,.0f}, most {figures.max:,.0f}"
 
 

@@ -32,7 +32,7 @@ def tokens(
     A token's text is printed once, when it is made; only its hash is kept.
     """
     from rondel.cli.database import database_of
-    from rondel.server.cabinet import Cabinet, place_of
+    from rondel.server.server_database import ServerDatabase, place_of
     from rondel.server.tokens import Tokens
 
     if action not in ACTIONS:
@@ -40,9 +40,9 @@ def tokens(
         raise CallError(f"rondel tokens knows no {action!r}; {hint}")
     if action != "list" and not name:
         raise CallError(f"say whose: rondel tokens {action} NAME")
-    cabinet = Cabinet(place_of(database_of(db)))
+    database = ServerDatabase(place_of(database_of(db)))
     try:
-        known = Tokens(cabinet)
+        known = Tokens(database)
         if action == "create":
             print(known.create(name or "", role, group))
         elif action == "revoke":
@@ -51,7 +51,7 @@ def tokens(
         else:
             _list(known)
     finally:
-        cabinet.close()
+        database.close()
     return 0
 
 

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from rondel.cli.conversation import Shown, past_of
 from rondel.cli.database import find, next_commands
 from rondel.cli.delivery import deliver, say
 from rondel.cli.foreground import Foreground, hand_over
@@ -28,6 +27,7 @@ from rondel.cli.options import (
     StrictCode,
     asker,
 )
+from rondel.cli.terminal_session import Shown, past_of
 from rondel.errors import CallError, WrongState
 from rondel.sessions.controls import Unlock
 from rondel.sessions.session import Session

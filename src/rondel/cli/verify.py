@@ -11,8 +11,8 @@ import typer
 from rondel.cli.database import MISSING_LOG
 from rondel.cli.options import Debug
 from rondel.errors import CallError, JournalCorrupt
-from rondel.journal.sqlite import SqliteStore
-from rondel.journal.verify import SessionFindings
+from rondel.journal.sqlite.store import SqliteStore
+from rondel.journal.sqlite.verify import SessionFindings
 from rondel.sessions.engine import Engine
 from rondel.sessions.salvage import whole_verdicts
 from rondel.sessions.stores import default_database, default_path, is_address

@@ -10,7 +10,7 @@ import msgspec
 
 from rondel.cli.failures import complain
 from rondel.cli.language import translated, words
-from rondel.cli.live.board import Board
+from rondel.cli.live.session_now import SessionNow
 from rondel.cli.screen import visible
 from rondel.cli.tables import aligned, short, wide
 from rondel.sessions.event import Event
@@ -30,7 +30,7 @@ GOES_ON = ("loop:round_started", "loop:round_completed", "human_input_required")
 class View(Protocol):
     """Where a run shows itself."""
 
-    def open(self, title: str, *, simulated: bool, past: Board) -> None:
+    def open(self, title: str, *, simulated: bool, past: SessionNow) -> None:
         """Say what runs, whether some of its agents have no provider, and what happened before."""
 
     def show(self, event: Event) -> None:
@@ -55,7 +55,7 @@ class View(Protocol):
 class JsonView:
     """One event a line, and last the result; what a person must know goes to stderr."""
 
-    def open(self, title: str, *, simulated: bool, past: Board) -> None:  # noqa: ARG002
+    def open(self, title: str, *, simulated: bool, past: SessionNow) -> None:  # noqa: ARG002
         if simulated:
             complain(words(SIMULATED), "note")
 
@@ -90,7 +90,7 @@ class PlainView:
         self._agents = min(agents, NAMES)
         self._loops = loops + len(" round 10")
 
-    def open(self, title: str, *, simulated: bool, past: Board) -> None:  # noqa: ARG002
+    def open(self, title: str, *, simulated: bool, past: SessionNow) -> None:  # noqa: ARG002
         if simulated:
             self._print(words(SIMULATED), "dim")
         self._print(title, "dim")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 
-from rondel.cli.conversation import past_of
 from rondel.cli.database import find, next_commands, open_existing
 from rondel.cli.failures import complain
 from rondel.cli.foreground import EXIT_CODES, STOPPED, Foreground, tell_failure
 from rondel.cli.language import words
 from rondel.cli.live.view import view_for
 from rondel.cli.options import Db, Debug, Id
+from rondel.cli.terminal_session import past_of
 from rondel.cli.views import PlainView
 from rondel.engine.core.state import ENDED
 from rondel.sessions.engine import Engine
@@ -51,7 +51,7 @@ async def _follow(engine: Engine, session: Session, view: PlainView, db: str | N
     how = next_commands(session, db)
     past = past_of(engine, session)
     title = words("watching {graph}, session {id}", graph=session.row.graph_id, id=session.id)
-    view.open(title, simulated=False, past=past.board)
+    view.open(title, simulated=False, past=past.current)
     if session.status == "running" and engine.driver_of(session.id) is None:
         command = how.resume()
         complain(words("no process drives the session now; {go_on}", go_on=_on(command)), "note")

@@ -23,7 +23,7 @@ from rondel.dispatch.dispatcher import CONCURRENCY, QUEUE, Attend
 from rondel.dispatch.procrastinate_fairness import INDEX, FairJobs, FairWorker, waiting
 from rondel.dispatch.shares import Shares
 from rondel.errors import JournalUnwritable
-from rondel.journal.postgres.words import stored, told
+from rondel.journal.postgres.texts import stored, told
 from rondel.sessions.local_sessions import LEASE
 
 TASK = "rondel.attend"

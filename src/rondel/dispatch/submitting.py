@@ -11,7 +11,7 @@ from rondel.dispatch.dispatcher import LABEL, QUEUE, Dispatcher, group_name
 from rondel.engine.shell.binding import Binding
 from rondel.journal.store import SessionRow
 from rondel.sessions.controls import AnyControl
-from rondel.sessions.delivery import Delivered, Delivery
+from rondel.sessions.delivery import ControlDelivery, Delivered
 from rondel.sessions.engine import Engine
 from rondel.sessions.graph import Graph
 from rondel.sessions.local_session import LocalSession
@@ -22,7 +22,7 @@ from rondel.sessions.stores import Database
 UNDER_WAY = ("pending", "running")
 
 
-class Sending(Delivery):
+class SubmittedDelivery(ControlDelivery):
     """Has a control carried out by whichever worker takes the session."""
 
     def __init__(
@@ -60,7 +60,9 @@ class SubmittedSession(Session):
         """Leave it for a worker, and wait for its reply; what is not to run is recorded here."""
         if not run:
             return await super().control(control, run=False, patience=patience)
-        return await Sending(self._engine, self._local, patience).deliver(control, run=True)
+        return await SubmittedDelivery(self._engine, self._local, patience).deliver(
+            control, run=True
+        )
 
     async def settled(self) -> Result:
         """Wait until the session is over or needs somebody outside to go on."""

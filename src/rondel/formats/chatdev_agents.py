@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from rondel.formats.beside import Unreadable, skills
 from rondel.formats.chatdev_memories import Memories
 from rondel.formats.chatdev_thinking import INSIDE, reflection_prompt, with_mind
+from rondel.formats.referenced_files import Unreadable, skills
 from rondel.formats.translation import Draft
 from rondel.graph.paths import Path
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rondel.formats.beside import Unreadable, documents
+from rondel.formats.referenced_files import Unreadable, documents
 from rondel.formats.translation import Draft
 from rondel.graph.names import Names
 from rondel.graph.paths import Path

@@ -24,7 +24,7 @@ CHOOSERS = frozenset({"fact_check"})
 """Node types that choose among their edges here, and go along all of them there."""
 
 
-class Wired(NamedTuple):
+class WiredEdge(NamedTuple):
     """An edge, and where the file has what it was made of."""
 
     edge: dict[str, Any]
@@ -39,7 +39,7 @@ class Told(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class CouncilLoop:
     """A loop: its node, where it goes on and where it exits, and who is in it."""
 
     loop: str
@@ -59,7 +59,7 @@ class Wiring:
         self._types = types
         self._after: dict[str, list[str]] = defaultdict(list)
         self._before: dict[str, list[str]] = defaultdict(list)
-        self.edges: list[Wired] = []
+        self.edges: list[WiredEdge] = []
         self.helpers: list[dict[str, Any]] = []
 
     def lead(self, source: str, target: str, origin: Path, label: str = "") -> None:
@@ -67,7 +67,7 @@ class Wiring:
         self._after[source].append(target)
         self._before[target].append(source)
         edge = {"from": source, "to": target}
-        self.edges.append(Wired({**edge, "label": label} if label else edge, origin))
+        self.edges.append(WiredEdge({**edge, "label": label} if label else edge, origin))
 
     def spread(self) -> Iterable[Told]:
         """Let those go along all their edges that would choose one here, and say so."""
@@ -80,7 +80,7 @@ class Wiring:
             for wired in self.edges:
                 if wired.edge["from"] == name:
                     wired.edge["from"] = after
-            self.edges.append(Wired({"from": name, "to": after}, origin))
+            self.edges.append(WiredEdge({"from": name, "to": after}, origin))
             yield Told(name, "all that follows does so, whatever the check says")
 
     def ends(self) -> list[str]:
@@ -137,7 +137,7 @@ class Wiring:
 
     # Loops
 
-    def _round(self, loop: str) -> Round | None:
+    def _round(self, loop: str) -> CouncilLoop | None:
         after = self._after[loop]
         if len(after) < 2:
             return None
@@ -146,7 +146,7 @@ class Wiring:
         body = frozenset(forward & self._reached([loop], self._before, {head}))
         author = self._nearest(loop, body, AUTHORS)
         reviewers = [name for name in self._before[loop] if self._types[name] == "human_review"]
-        return Round(loop, head, exit_, body, author, next(iter(reviewers), None))
+        return CouncilLoop(loop, head, exit_, body, author, next(iter(reviewers), None))
 
     def _reached(
         self, origins: list[str], links: dict[str, list[str]], borders: set[str]
@@ -173,7 +173,7 @@ class Wiring:
                 work.append(before)
         return None
 
-    def _carry_scores(self, found: Round) -> None:
+    def _carry_scores(self, found: CouncilLoop) -> None:
         """Whatever an agent of the loop scored reaches the loop; its own edges carry nothing."""
         for wired in self.edges:
             edge = wired.edge
@@ -184,12 +184,12 @@ class Wiring:
             if speaks and name not in self._before[found.loop]:
                 self._data(name, found.loop, found.loop)
 
-    def _carry_document(self, found: Round) -> None:
+    def _carry_document(self, found: CouncilLoop) -> None:
         if found.author is not None:
             self._data(found.author, found.head, found.loop)
             self._data(found.author, found.exit, found.loop)
 
-    def _offer_choices(self, found: Round, reviewer: str) -> None:
+    def _offer_choices(self, found: CouncilLoop, reviewer: str) -> None:
         """What the reviewer answers decides which document goes on."""
         self.edges = [
             wired
@@ -218,7 +218,7 @@ class Wiring:
 
     # The document
 
-    def _show_document(self, loops: list[Round]) -> None:
+    def _show_document(self, loops: list[CouncilLoop]) -> None:
         """An agent that does not get the document from the node before gets it besides."""
         for name, type_ in self._types.items():
             if type_ not in READERS:
@@ -248,11 +248,11 @@ class Wiring:
 
     def _data(self, source: str, target: str, place: str) -> None:
         edge = {"from": source, "to": target, "trigger": False}
-        self.edges.append(Wired(edge, ("nodes", place)))
+        self.edges.append(WiredEdge(edge, ("nodes", place)))
 
     def _trigger(self, source: str, target: str, place: str, action: str = "") -> None:
         edge: dict[str, Any] = {"from": source, "to": target, "carry_data": False}
         if action:
             expr = {"expr": f'data.action == "{action}"'}
             edge["condition"] = {"type": "expr", "config": expr}
-        self.edges.append(Wired(edge, ("nodes", place)))
+        self.edges.append(WiredEdge(edge, ("nodes", place)))

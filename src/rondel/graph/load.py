@@ -11,7 +11,6 @@ from typing import Any
 
 from rondel.errors import GraphError, Problem
 from rondel.graph import schema
-from rondel.graph.body import Body, Words
 from rondel.graph.collector import collector_held
 from rondel.graph.names import Vocabulary
 from rondel.graph.paths import Path, value_at
@@ -20,6 +19,7 @@ from rondel.graph.secrets import may_be_unset
 from rondel.graph.sentences import validate
 from rondel.graph.source import Report, Source
 from rondel.graph.spec import GraphSpec
+from rondel.graph.spec_builder import CachedVocabulary, SpecBuilder
 from rondel.graph.variables import fill
 
 MAX_NESTING = 20
@@ -126,7 +126,7 @@ class _Loader:
     ) -> None:
         self.within = None if within is None else os.path.realpath(within)
         self.spared = None if demand_secrets else may_be_unset
-        self.words = Words(vocabulary)
+        self.words = CachedVocabulary(vocabulary)
         self.translate = translate
         self.base = base
         self.environ = environ
@@ -239,7 +239,9 @@ class _Loader:
         def include(node: Path, reference: Any) -> GraphSpec | None:
             return self._include(source, node, reference)
 
-        body = Body(source, path, self.words, self.report, include, outermost=self.nesting == 0)
+        body = SpecBuilder(
+            source, path, self.words, self.report, include, outermost=self.nesting == 0
+        )
         return body.read(graph)
 
     def _include(self, source: Source, node: Path, reference: Any) -> GraphSpec | None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from itertools import count
+from threading import Lock
 
 from msgspec.structs import replace
 
@@ -14,10 +18,22 @@ from rondel.errors import JournalError, UnknownSession
 from rondel.journal.attachments import used_in
 from rondel.journal.clock import Clock
 from rondel.journal.compact import encode
-from rondel.journal.recollection import Recollection
 from rondel.journal.rules import check_deletable, check_fork, cursor, parse_cursor
 from rondel.journal.storable import Ticks
-from rondel.journal.store import BATCH, ENDED, Due, Group, Lease, Letter, Page, Reply, SessionRow
+from rondel.journal.store import (
+    BATCH,
+    ENDED,
+    Due,
+    Group,
+    GroupSummary,
+    Lease,
+    Letter,
+    MemoryEntry,
+    Page,
+    Promotion,
+    Reply,
+    SessionRow,
+)
 
 REPLIES = 1000
 """How many replies to letters are kept for their senders."""
@@ -67,7 +83,60 @@ class _Log:
         return dropped
 
 
-class MemoryStore(Recollection):
+class _GroupEntries:
+    """The working memory of every group, oldest entry first; any thread may call."""
+
+    def __init__(self) -> None:
+        self._groups: dict[Group, list[MemoryEntry]] = {}
+        self._ids = count(1)
+        self._changing = Lock()
+
+    def remember(self, promotion: Promotion, since: float, size: int) -> list[MemoryEntry]:
+        """Make these the step's entries, and drop what is too old or too much."""
+        with self._changing:
+            known = self._groups.get(promotion.group, [])
+            known = [entry for entry in known if entry.created_at >= since]
+            before = {entry.number: entry for entry in known if promotion.is_about(entry)}
+            taken = [self._taken(entry, before) for entry in promotion.entries]
+            others = [entry for entry in known if not promotion.is_about(entry)]
+            kept = sorted([*others, *taken], key=lambda entry: entry.id)[-size:]
+            self._groups[promotion.group] = kept
+            if not kept:
+                del self._groups[promotion.group]
+        return [entry for entry in kept if promotion.is_about(entry)]
+
+    def recall(
+        self, group: Group, since: float, limit: int, least: float = 0.0
+    ) -> list[MemoryEntry]:
+        """The group's newest entries, newest first."""
+        with self._changing:
+            known = list(self._groups.get(group, ()))
+        found = [entry for entry in reversed(known) if _counts(entry, since, least)]
+        return found[:limit]
+
+    def forget(self, group: Group) -> int:
+        """Empty a group; how many entries it had."""
+        with self._changing:
+            return len(self._groups.pop(group, ()))
+
+    def groups(self) -> list[GroupSummary]:
+        """The groups that have entries, the one with the newest entry first."""
+        with self._changing:
+            known = list(self._groups.values())
+        known.sort(key=lambda entries: entries[-1].id, reverse=True)
+        return [_summary(entries) for entries in known]
+
+    def _taken(self, entry: MemoryEntry, before: dict[int, MemoryEntry]) -> MemoryEntry:
+        """The entry with its id and time: those it had, if it was promoted before."""
+        known = before.get(entry.number)
+        if known is not None:
+            return dataclasses.replace(entry, id=known.id, created_at=known.created_at)
+        return dataclasses.replace(
+            entry, id=next(self._ids), created_at=entry.created_at or time.time()
+        )
+
+
+class MemoryStore(_GroupEntries):
     """Ticks in lists; nothing is copied, nothing survives.
 
     What a file could not hold is refused all the same, so that a graph runs on either.
@@ -373,10 +442,10 @@ def _ticks_in(snapshot: tuple[int, bytes]) -> int:
     return snapshot[0]
 
 
-class MemoryJournal(MemoryStore):
-    """A memory store in which an append is enough to begin a session."""
+def _counts(entry: MemoryEntry, since: float, least: float) -> bool:
+    sure = entry.confidence is None or entry.confidence >= least
+    return sure and entry.created_at >= since
 
-    def _log(self, id: str) -> _Log:
-        if id not in self._logs:
-            self.create(SessionRow(id, "", {}))
-        return self._logs[id]
+
+def _summary(entries: Sequence[MemoryEntry]) -> GroupSummary:
+    return GroupSummary(entries[0].group, len(entries), max(entry.created_at for entry in entries))

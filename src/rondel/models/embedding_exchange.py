@@ -12,8 +12,8 @@ from rondel.models.connections import connections
 from rondel.models.embedder import Purpose
 from rondel.models.endpoint import Endpoint
 from rondel.models.failure import Failure
-from rondel.models.failures import failure_of
 from rondel.models.library import embedding_model_of
+from rondel.models.library_errors import failure_of
 
 
 class EmbeddingExchange:

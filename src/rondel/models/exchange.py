@@ -36,8 +36,8 @@ from rondel.models.dialogue import (
 )
 from rondel.models.endpoint import Endpoint
 from rondel.models.failure import Failure
-from rondel.models.failures import failure_of
 from rondel.models.library import model_of
+from rondel.models.library_errors import failure_of
 from rondel.models.metering import counted, said_in
 from rondel.models.model import Answer, Request
 from rondel.models.tokens import count_input, count_tokens

@@ -25,11 +25,11 @@ from rondel.graph.recall import ALL, Recall
 from rondel.models.model import ProviderConfig, Request
 from rondel.models.prices import SIMULATED
 from rondel.nodes.agent_guarantee import any_of, calls_of, guarantee_of_agent
+from rondel.nodes.agent_history import shown, stable
 from rondel.nodes.approval import ApprovalNeeded
 from rondel.nodes.asking import MAX_TOOL_CALLS, Asker, InputMode
 from rondel.nodes.compaction import ROLE, CompactConfig, Compactor, Summary, SummaryAgentConfig
 from rondel.nodes.model_config import ModelConfig
-from rondel.nodes.recollection import shown, stable
 from rondel.nodes.structured import AnswerSchema, checked_schema
 from rondel.nodes.tools import ServerEntry, Toolbox, ToolEntry, entry_type
 

@@ -17,8 +17,8 @@ from rondel.graph.surrogates import Joiner, whole, wholly
 from rondel.models.metering import checked
 from rondel.models.model import Answer, Model, Request, most_of
 from rondel.nodes import incomplete
+from rondel.nodes.agent_history import remembered
 from rondel.nodes.conversation import Conversation, Heard
-from rondel.nodes.recollection import remembered
 from rondel.nodes.structured import AnswerSchema
 from rondel.nodes.tools import Toolbox
 

@@ -26,7 +26,7 @@ from rondel.models.embedder import (
     similarity,
 )
 from rondel.models.served import ServedConfig
-from rondel.nodes.recollection import HISTORY, text_of
+from rondel.nodes.agent_history import HISTORY, text_of
 from rondel.nodes.relevance import best, by_words, merged
 
 MEMORY = "memory"
@@ -37,7 +37,7 @@ PIECE, OVERLAP = 500, 50
 SENTENCE_ENDS = "。！？.!?\n"
 
 
-class Document(BaseModel):
+class MemoryDocument(BaseModel):
     """A text that can be found; one that is long is several."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -66,7 +66,7 @@ class MemoryConfig(BaseModel):
     min_similarity: float | None = Field(
         None, ge=-1, le=1, description="With `embedding`: what is further away is left out."
     )
-    documents: list[Document] = Field(
+    documents: list[MemoryDocument] = Field(
         [], description="Texts that are searched in place of what the session's group remembers."
     )
     also_session: bool = Field(

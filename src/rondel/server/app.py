@@ -13,13 +13,12 @@ from mcp.server.streamable_http_manager import StreamableHTTPASGIApp
 from rondel.server import (
     chat,
     controls,
-    docs,
     graphs,
-    health,
     imports,
     insights,
     logins,
-    metrics,
+    openapi,
+    operations,
     pages,
     problems,
     questions,
@@ -30,10 +29,10 @@ from rondel.server import (
     versions,
     webhooks,
 )
-from rondel.server.cabinet import Cabinet
 from rondel.server.gate import Gate
 from rondel.server.mcp import over_http
 from rondel.server.options import Options
+from rondel.server.server_database import ServerDatabase
 from rondel.server.site import Site
 from rondel.sessions.engine import Engine
 from rondel.sessions.graphs_folder import GraphsFolder
@@ -58,10 +57,12 @@ def create_app(
     engine: Engine,
     graphs_dir: str | os.PathLike[str],
     options: Options | None = None,
-    cabinet: Cabinet | None = None,
+    database: ServerDatabase | None = None,
 ) -> FastAPI:
-    """The server of an engine and a folder of graphs; without a cabinet it keeps nothing else."""
-    site = Site(engine, GraphsFolder(graphs_dir), options or Options(), cabinet or Cabinet(None))
+    """The server of an engine and a folder of graphs; without a database it keeps nothing else."""
+    site = Site(
+        engine, GraphsFolder(graphs_dir), options or Options(), database or ServerDatabase(None)
+    )
 
     tools = over_http(site)
 
@@ -85,15 +86,14 @@ def create_app(
         engine.store.listener = site.hub
         engine.store.took = site.metrics.commits.observe
     problems.install(app)
-    docs.install(app)
+    openapi.install(app)
     api = APIRouter(prefix=PREFIX)
     for router in ROUTERS:
         api.include_router(router)
     api.include_router(imports.router)
     api.include_router(sockets.router)
     app.include_router(api)
-    app.include_router(health.router)
-    app.include_router(metrics.router)
+    app.include_router(operations.router)
     app.include_router(chat.router)
     app.add_route("/mcp", StreamableHTTPASGIApp(tools), include_in_schema=False)  # type: ignore[arg-type]
     pages.install(app)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from rondel.errors import JournalUnwritable, RondelError
-from rondel.server.scribe import TOKENS, Texts
+from rondel.server.live_text import TOKENS, LiveText
 from rondel.sessions.engine import Engine
 from rondel.sessions.event import Event
 from rondel.sessions.events import Narrator
@@ -27,7 +27,7 @@ TURN = 256
 UNDER_WAY = ("running", "suspended")
 
 
-class Frame(NamedTuple):
+class EncodedEvent(NamedTuple):
     """One event as a server-sent event; its number if it is durable."""
 
     seq: int | None
@@ -42,22 +42,22 @@ class Frame(NamedTuple):
 class Batch(NamedTuple):
     """Events that are sent at once, and what is sent."""
 
-    frames: Sequence[Frame]
+    frames: Sequence[EncodedEvent]
     sse: bytes
 
 
 _encode = msgspec.json.Encoder().encode
 
 
-def frame_of(event: Event) -> Frame:
+def frame_of(event: Event) -> EncodedEvent:
     """An event on the wire."""
     seq = event.seq
     if seq is None:
-        return Frame(None, b"data: %b\n\n" % _encode(event))
-    return Frame(seq, b"id: %d\ndata: %b\n\n" % (seq, _encode(event)))
+        return EncodedEvent(None, b"data: %b\n\n" % _encode(event))
+    return EncodedEvent(seq, b"id: %d\ndata: %b\n\n" % (seq, _encode(event)))
 
 
-def batch_of(frames: Sequence[Frame]) -> Batch:
+def batch_of(frames: Sequence[EncodedEvent]) -> Batch:
     """Frames in one piece."""
     return Batch(frames, b"".join([frame.sse for frame in frames]))
 
@@ -68,7 +68,7 @@ class Channel:
     It has no task: the session's bell calls it, and it wakes who reads.
     """
 
-    def __init__(self, engine: Engine, session: Session, texts: Texts) -> None:
+    def __init__(self, engine: Engine, session: Session, texts: LiveText) -> None:
         self.session = session
         self.readers = 0
         self.over = False
@@ -76,7 +76,7 @@ class Channel:
         """The number of the newest durable event that was folded."""
         self._engine = engine
         self._texts = texts
-        self._ring: deque[Frame] = deque(maxlen=RING)
+        self._ring: deque[EncodedEvent] = deque(maxlen=RING)
         self._put = 0
         """How many frames were ever put into the ring."""
         self._first_seq = 1
@@ -244,7 +244,9 @@ async def history(
                 return
 
 
-def _told(narrator: Narrator, ticks: Sequence[object], after: int, upto: int | None) -> list[Frame]:
+def _told(
+    narrator: Narrator, ticks: Sequence[object], after: int, upto: int | None
+) -> list[EncodedEvent]:
     frames = []
     for tick in ticks:
         for event in narrator.tell(tick):  # type: ignore[arg-type]

@@ -15,14 +15,20 @@ from starlette.responses import Response
 from rondel.errors import CallError, RondelError
 from rondel.server import schemas
 from rondel.server.access import Caller, Operator, Viewer
-from rondel.server.docs import TEXTS
+from rondel.server.live_text import TOKENS
+from rondel.server.openapi import TEXTS
 from rondel.server.problems import MEDIA_TYPE, Refusal, explain
 from rondel.server.replies import reply
-from rondel.server.scribe import TOKENS
+from rondel.server.session_reply import (
+    SessionReply,
+    last_event,
+    round_text,
+    session_reply,
+    until_rest,
+)
 from rondel.server.site import Site, SiteDep
 from rondel.server.sse import EventStream
 from rondel.server.starting import start
-from rondel.server.turns import Said, last_event, round_text, said, until_rest
 from rondel.sessions.event import Event
 from rondel.sessions.session import Session
 
@@ -117,7 +123,7 @@ async def create_chat_completion(
         return EventStream(content, site.hub.heartbeat)
     async for _ in until_rest(site, session, after):
         pass
-    came = said(site, session)
+    came = session_reply(site, session)
     if came.is_error:
         return _error(Refusal(422, came.status, f"{came.text} (session {session.id})"))
     choice = {
@@ -168,7 +174,7 @@ def _plain(content: Any) -> str:
     return "" if content is None else str(content)
 
 
-def _content(session: Session, came: Said) -> str:
+def _content(session: Session, came: SessionReply) -> str:
     if came.status == "waiting":
         return f"{came.text}\n\n[session {session.id}]"
     return came.text
@@ -192,7 +198,7 @@ async def _chunks(
             thought = _thought(event)
             if thought:
                 yield chunk({"reasoning_content": thought})
-        came = said(site, session)
+        came = session_reply(site, session)
         if came.is_error:
             error = {"message": f"{came.text} (session {session.id})", "type": came.status}
             yield b"data: %b\n\n" % msgspec.json.encode({"error": error})
@@ -221,7 +227,7 @@ def _head(session: Session, model: str, kind: str) -> dict[str, Any]:
     return {"id": f"chatcmpl-{session.id}", "object": kind, "created": created, "model": model}
 
 
-def _usage(came: Said) -> dict[str, int]:
+def _usage(came: SessionReply) -> dict[str, int]:
     usage = came.result.usage
     return {
         "prompt_tokens": usage.input_tokens,

@@ -9,8 +9,8 @@ from starlette.responses import Response
 
 from rondel.server import schemas
 from rondel.server.access import Caller, Operator
-from rondel.server.docs import errors
-from rondel.server.once import Key, once
+from rondel.server.idempotency import Key, once
+from rondel.server.openapi import errors
 from rondel.server.problems import Refusal
 from rondel.server.replies import reply
 from rondel.server.site import Site, SiteDep

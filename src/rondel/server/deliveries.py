@@ -23,7 +23,7 @@ from rondel.graph.moments import to_microsecond
 from rondel.journal.store import SessionRow
 from rondel.server.access import GROUP, Caller
 from rondel.server.addresses import demand_public
-from rondel.server.cabinet import Cabinet
+from rondel.server.server_database import ServerDatabase
 from rondel.sessions.engine import Engine
 
 EVENTS = {
@@ -62,9 +62,9 @@ class Webhook:
 class Deliveries:
     """Notes what is to be told, and tells it until it was heard."""
 
-    def __init__(self, engine: Engine, cabinet: Cabinet, *, allow_private: bool) -> None:
+    def __init__(self, engine: Engine, database: ServerDatabase, *, allow_private: bool) -> None:
         self._engine = engine
-        self._cabinet = cabinet
+        self._database = database
         self._allow_private = allow_private
         self._changed: dict[str, None] = {}
         self._news: asyncio.Event | None = None
@@ -90,7 +90,7 @@ class Deliveries:
             time.time(),
         )
         groups = None if made.groups is None else json.dumps(sorted(made.groups))
-        with self._cabinet.write() as db:
+        with self._database.write() as db:
             db.execute(
                 "INSERT INTO webhook VALUES (?, ?, ?, ?, ?, ?)",
                 (made.id, url, made.secret, json.dumps(made.events), groups, made.created_at),
@@ -105,14 +105,14 @@ class Deliveries:
 
     def delete(self, id: str) -> None:
         """Tell it nothing any more."""
-        with self._cabinet.write() as db:
+        with self._database.write() as db:
             db.execute("DELETE FROM webhook WHERE id = ?", (id,))
             db.execute("DELETE FROM delivery WHERE webhook = ?", (id,))
         self._hooks = self._read_hooks()
 
     def of(self, id: str, limit: int = 100) -> list[dict[str, Any]]:
         """The newest deliveries of a webhook."""
-        rows = self._cabinet.rows(
+        rows = self._database.rows(
             "SELECT id, body, created_at, attempts, due, status, note FROM delivery "
             "WHERE webhook = ? ORDER BY created_at DESC LIMIT ?",
             id,
@@ -201,7 +201,7 @@ class Deliveries:
             if event not in hook.events or not seen or row.updated_at < hook.created_at:
                 continue
             name = sha256(f"{hook.id} {row.id} {row.status} {row.updated_at:.6f}".encode())
-            with self._cabinet.write() as db:
+            with self._database.write() as db:
                 db.execute(
                     "INSERT OR IGNORE INTO delivery (id, webhook, body, created_at, due, status, "
                     "note) VALUES (?, ?, ?, ?, ?, 'pending', '')",
@@ -215,11 +215,11 @@ class Deliveries:
 
     def _pause(self) -> float | None:
         """Seconds until the next attempt is due; None if there is none."""
-        found = self._cabinet.rows("SELECT min(due) FROM delivery WHERE due IS NOT NULL")[0][0]
+        found = self._database.rows("SELECT min(due) FROM delivery WHERE due IS NOT NULL")[0][0]
         return None if found is None else max(0.0, float(cast(float, found)) - time.time())
 
     async def _send_due(self, client: httpx2.AsyncClient) -> None:
-        rows = self._cabinet.rows(
+        rows = self._database.rows(
             "SELECT id, webhook, body, attempts FROM delivery WHERE due <= ? ORDER BY due LIMIT ?",
             time.time(),
             ABREAST,
@@ -265,7 +265,7 @@ class Deliveries:
             self._settle(id, "pending", note, time.time() + BACKOFF[tried - 1], tried)
 
     def _settle(self, id: str, status: str, note: str, due: float | None, tried: int) -> None:
-        with self._cabinet.write() as db:
+        with self._database.write() as db:
             db.execute(
                 "UPDATE delivery SET status = ?, note = ?, due = ?, attempts = ? WHERE id = ?",
                 (status, note, due, tried, id),
@@ -278,7 +278,7 @@ class Deliveries:
             demand_public(url, "webhook")
 
     def _read_hooks(self) -> list[Webhook]:
-        rows = self._cabinet.rows(
+        rows = self._database.rows(
             "SELECT id, url, secret, events, groups, created_at FROM webhook ORDER BY created_at"
         )
         return [

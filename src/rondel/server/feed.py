@@ -54,7 +54,7 @@ Sees = Callable[[SessionRow], bool]
 _encode = msgspec.json.Encoder().encode
 
 
-class Item(NamedTuple):
+class FeedItem(NamedTuple):
     """An event's bytes, and the row of its session without its graph."""
 
     row: SessionRow
@@ -73,7 +73,7 @@ class Feed:
         """Others who want to know that a session has news."""
         self._engine = engine
         self._boot = ""
-        self._ring: deque[Item] = deque(maxlen=RING)
+        self._ring: deque[FeedItem] = deque(maxlen=RING)
         self._put = 0
         self._told: dict[str, int] = {}
         """By session with news, the number of its newest event that was told."""
@@ -148,7 +148,7 @@ class Feed:
         numbered = list(enumerate(self._ring, first + 1))[start:]
         return [self._frame(number, item) for number, item in numbered if sees(item.row)]
 
-    def _frame(self, number: int, item: Item) -> bytes:
+    def _frame(self, number: int, item: FeedItem) -> bytes:
         at = f"{time.time() - SLACK:.3f}"
         return b"id: %b-%d-%b\ndata: %b\n\n" % (
             self._boot.encode(),
@@ -179,7 +179,7 @@ class Feed:
                 if row.updated_at < since or not sees(row):
                     continue
                 events = [e for e in await self._events(row, 0) if _time(e) >= since]
-                yield [self._frame(0, Item(row, _encode(e))) for e in events]
+                yield [self._frame(0, FeedItem(row, _encode(e))) for e in events]
             before = page.next
             if before is None:
                 return
@@ -235,7 +235,7 @@ class Feed:
             events = [event for event in events if _time(event) >= self._began]
         slim = replace(row, document={}, includes={}, inputs={})
         for event in events:
-            self._ring.append(Item(slim, _encode(event)))
+            self._ring.append(FeedItem(slim, _encode(event)))
             self._put += 1
         if events:
             self._told[id] = events[-1].seq or 0

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rondel.server.access import LOCAL, Caller
 from rondel.server.problems import Refusal, problem
-from rondel.server.rates import Rates
+from rondel.server.rate_limiter import RateLimiter
 from rondel.server.site import Site
 
 COOKIE = "rondel_login"
@@ -53,7 +53,7 @@ class Gate:
         self._app = app
         self._site = site
         limits = site.options.limits
-        self._rates = Rates(limits.rate, limits.burst)
+        self._rates = RateLimiter(limits.rate, limits.burst)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request, or one socket."""

@@ -14,13 +14,13 @@ from starlette.responses import Response
 from rondel.certificate import certify
 from rondel.errors import CallError, GraphError
 from rondel.forecast.estimate import estimate
-from rondel.forecast.faces import face_of
 from rondel.forecast.simulation import simulate
+from rondel.forecast.simulation_json import face_of
 from rondel.graph.json_schema import json_schema
 from rondel.server import schemas
 from rondel.server.access import Admin, Caller, Viewer
-from rondel.server.docs import errors
-from rondel.server.once import Key, once
+from rondel.server.idempotency import Key, once
+from rondel.server.openapi import errors
 from rondel.server.problems import Refusal
 from rondel.server.replies import reply
 from rondel.server.site import Site, SiteDep

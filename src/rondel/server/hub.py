@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 
 from rondel.server.channel import Channel
 from rondel.server.feed import Feed
+from rondel.server.live_text import LiveText, LiveTextRecorder
 from rondel.server.options import Options
 from rondel.server.problems import Refusal
-from rondel.server.scribe import Scribe, Texts
 from rondel.server.sse import Heartbeat
 from rondel.sessions.engine import Engine
 from rondel.sessions.news import NewsStore
@@ -27,7 +27,7 @@ class Hub:
         self._engine = engine
         self._most = options.limits.streams
         self._channels: dict[str, Channel] = {}
-        self._scribes: dict[str, Scribe] = {}
+        self._recorders: dict[str, LiveTextRecorder] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self.feed = Feed(engine)
         self.heartbeat = Heartbeat(options.ping, options.send_timeout)
@@ -91,12 +91,12 @@ class Hub:
 
     def driven(self, id: str) -> None:
         """This process begins to drive a session: write down what is said in it."""
-        if self._loop is not None and id not in self._scribes:
+        if self._loop is not None and id not in self._recorders:
             self._loop.call_soon(self._attend, id)
 
     def released(self, id: str) -> None:
         """It does so no more."""
-        self._scribes.pop(id, None)
+        self._recorders.pop(id, None)
 
     def changed(self, id: str, status: str | None) -> None:
         """A session has news."""
@@ -113,9 +113,9 @@ class Hub:
 
     def _attend(self, id: str) -> None:
         session = self._engine.get(id)
-        if session.drive is not None and id not in self._scribes:
-            scribe = self._scribes[id] = Scribe(session)
-            session.listen(scribe)
+        if session.drive is not None and id not in self._recorders:
+            recorder = self._recorders[id] = LiveTextRecorder(session)
+            session.listen(recorder)
         if id in self._channels:
             self._keep(session)
 
@@ -130,6 +130,6 @@ class Hub:
         if isinstance(store, NewsStore):
             store.forget(id)
 
-    def _texts(self, session: Session) -> Texts:
-        scribe = self._scribes.get(session.id)
-        return Texts() if scribe is None else scribe.copy()
+    def _texts(self, session: Session) -> LiveText:
+        recorder = self._recorders.get(session.id)
+        return LiveText() if recorder is None else recorder.copy()

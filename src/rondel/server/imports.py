@@ -13,10 +13,10 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from rondel.formats import translate_file
-from rondel.formats.beside import nothing_beside
 from rondel.formats.recognition import TITLES, recognised
+from rondel.formats.referenced_files import nothing_beside
 from rondel.server.access import Viewer
-from rondel.server.docs import errors
+from rondel.server.openapi import errors
 from rondel.server.problems import Refusal
 from rondel.server.replies import reply
 from rondel.server.schemas import In

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from rondel.server.access import Viewer
-from rondel.server.docs import errors
+from rondel.server.openapi import errors
 from rondel.server.replies import reply
 from rondel.server.schemas import Json
 from rondel.server.site import SiteDep
@@ -91,5 +91,5 @@ async def get_insights(
     graph_id: Annotated[str | None, Query(description="Only of this graph.")] = None,
 ) -> Response:
     """Rounds, exit reasons, scores by round, cost per success, waits, and what the breaker did."""
-    found = await site.digest.by_graph(caller, graph_id)
+    found = await site.facts.by_graph(caller, graph_id)
     return reply({"graphs": [summary_of(name, facts) for name, facts in sorted(found.items())]})

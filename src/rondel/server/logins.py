@@ -10,8 +10,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from rondel.server.access import Caller
-from rondel.server.docs import errors
 from rondel.server.gate import COOKIE, login_of
+from rondel.server.openapi import errors
 from rondel.server.problems import Refusal
 from rondel.server.replies import reply
 from rondel.server.schemas import In

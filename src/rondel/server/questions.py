@@ -11,7 +11,7 @@ from rondel.graph.moments import to_microsecond
 from rondel.journal.store import SessionRow
 from rondel.server import schemas
 from rondel.server.access import Viewer
-from rondel.server.docs import errors
+from rondel.server.openapi import errors
 from rondel.server.replies import reply
 from rondel.server.site import Site, SiteDep
 from rondel.sessions.overview import open_questions, state_of

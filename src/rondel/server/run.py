@@ -18,8 +18,8 @@ from rondel.dispatch.dispatchers import dispatcher
 from rondel.dispatch.submitting import SubmittingEngine
 from rondel.errors import CallError
 from rondel.server.app import create_app
-from rondel.server.cabinet import Cabinet, place_of
 from rondel.server.options import Options
+from rondel.server.server_database import ServerDatabase, place_of
 from rondel.server.site import Site
 from rondel.sessions.engine import Engine
 from rondel.sessions.graphs_folder import GraphsFolder
@@ -98,8 +98,8 @@ def _bringing(db: str | None, options: Options) -> Dispatcher | None:
 
 
 async def _listen(engine: Engine, db: str | None, graphs_dir: str, options: Options) -> None:
-    cabinet = Cabinet(None if db is None else place_of(db))
-    app = create_app(engine, graphs_dir, options, cabinet)
+    database = ServerDatabase(None if db is None else place_of(db))
+    app = create_app(engine, graphs_dir, options, database)
     site: Site = app.state.site
     if site.needs_tokens and not site.tokens.exist:
         raise CallError(
@@ -121,8 +121,8 @@ async def _serve_tools(db: str | None, graphs_dir: str, options: Options) -> Non
 
     store, news = telling(open_store(db, "normal"))
     engine = Engine(store, allow_python=options.allow_python, allow_commands=options.allow_commands)
-    cabinet = Cabinet(None if db is None else place_of(db))
-    site = Site(engine, GraphsFolder(graphs_dir), options, cabinet)
+    database = ServerDatabase(None if db is None else place_of(db))
+    site = Site(engine, GraphsFolder(graphs_dir), options, database)
     news.listener = site.hub
     await site.open()
     try:

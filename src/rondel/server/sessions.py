@@ -14,7 +14,7 @@ from rondel.errors import CallError, JournalError
 from rondel.journal.store import SessionRow
 from rondel.server import schemas
 from rondel.server.access import Caller, Operator, Viewer
-from rondel.server.docs import errors
+from rondel.server.openapi import errors
 from rondel.server.replies import reply
 from rondel.server.site import Site, SiteDep
 from rondel.server.starting import start

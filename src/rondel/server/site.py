@@ -12,14 +12,14 @@ from starlette.requests import HTTPConnection
 from rondel.errors import UnknownSession
 from rondel.server.access import Caller
 from rondel.server.addresses import guard
-from rondel.server.cabinet import Cabinet
 from rondel.server.deliveries import Deliveries
-from rondel.server.digest import Digest
-from rondel.server.figures import Metrics
+from rondel.server.facts_store import SessionFactsStore
 from rondel.server.hub import Hub
+from rondel.server.metrics import Metrics
 from rondel.server.options import Options
 from rondel.server.problems import Refusal
 from rondel.server.secret_store import Secrets
+from rondel.server.server_database import ServerDatabase
 from rondel.server.tokens import Tokens
 from rondel.sessions.engine import Engine
 from rondel.sessions.graphs_folder import GraphsFolder
@@ -35,22 +35,22 @@ class Site:
     """One server's parts."""
 
     def __init__(
-        self, engine: Engine, folder: GraphsFolder, options: Options, cabinet: Cabinet
+        self, engine: Engine, folder: GraphsFolder, options: Options, database: ServerDatabase
     ) -> None:
         self.engine = engine
         self.folder = folder
         self.options = options
-        self.cabinet = cabinet
-        self.tokens = Tokens(cabinet)
-        self.secrets = Secrets(cabinet)
+        self.database = database
+        self.tokens = Tokens(database)
+        self.secrets = Secrets(database)
         self.needs_tokens = options.tokens or not options.is_loopback
         self.metrics = Metrics()
-        self.digest = Digest(engine, cabinet, self.metrics.ended)
-        self.deliveries = Deliveries(engine, cabinet, allow_private=options.allow_private)
+        self.facts = SessionFactsStore(engine, database, self.metrics.ended)
+        self.deliveries = Deliveries(engine, database, allow_private=options.allow_private)
         self.hub = Hub(engine, options)
         self.hub.feed.listeners += [
             self.metrics.changed,
-            self.digest.changed,
+            self.facts.changed,
             self.deliveries.changed,
         ]
         self.ready = False
@@ -64,18 +64,18 @@ class Site:
             guard(asyncio.get_running_loop())
         self.hub.open()
         await self.engine.recover()
-        self.digest.open()
+        self.facts.open()
         self.deliveries.open()
         self.ready = True
 
     async def close(self) -> None:
         """End all streams, and hand everything over."""
         self.hub.close()
-        await self.digest.close()
+        await self.facts.close()
         await self.deliveries.close()
         await self.engine.drain(self.options.grace)
         await self.engine.close()
-        self.cabinet.close()
+        self.database.close()
 
     def session(self, id: str, caller: Caller) -> Session:
         """A session that the caller may see."""

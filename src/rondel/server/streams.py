@@ -11,7 +11,7 @@ from starlette.responses import Response
 from rondel.engine.core.state import ENDED
 from rondel.server.access import Caller, Viewer
 from rondel.server.channel import history
-from rondel.server.docs import errors
+from rondel.server.openapi import errors
 from rondel.server.problems import Refusal
 from rondel.server.site import Site, SiteDep
 from rondel.server.sse import RETRY, EventStream

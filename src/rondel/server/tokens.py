@@ -12,7 +12,7 @@ from typing import cast
 from rondel.errors import CallError
 from rondel.graph.names import Names
 from rondel.server.access import ROLES, Caller, Role
-from rondel.server.cabinet import Cabinet
+from rondel.server.server_database import ServerDatabase
 
 PREFIX = "rondel_"
 LOGIN = 30 * 86400.0
@@ -33,8 +33,8 @@ class TokenFace:
 class Tokens:
     """Makes tokens, knows them again, and revokes them."""
 
-    def __init__(self, cabinet: Cabinet) -> None:
-        self._cabinet = cabinet
+    def __init__(self, database: ServerDatabase) -> None:
+        self._database = database
         self._version = -1
         self._known: dict[str, Caller] = {}
 
@@ -47,7 +47,7 @@ class Tokens:
             raise CallError("a token needs a name of at most 100 letters, to know it by")
         text = PREFIX + secrets.token_urlsafe(32)
         kept = None if not groups else json.dumps(sorted(set(groups)))
-        with self._cabinet.write() as db:
+        with self._database.write() as db:
             if db.execute("SELECT 1 FROM token WHERE name = ?", (name,)).fetchone():
                 raise CallError(f"there is a token {name!r} already; revoke it, or name it else")
             db.execute(
@@ -59,7 +59,7 @@ class Tokens:
 
     def revoke(self, name: str) -> None:
         """From now on the token opens nothing, and who logged in with it is logged out."""
-        with self._cabinet.write() as db:
+        with self._database.write() as db:
             changed = db.execute(
                 "UPDATE token SET revoked_at = ? WHERE name = ? AND revoked_at IS NULL",
                 (time.time(), name),
@@ -72,7 +72,7 @@ class Tokens:
 
     def list(self) -> list[TokenFace]:
         """All tokens, oldest first."""
-        rows = self._cabinet.rows(
+        rows = self._database.rows(
             "SELECT name, role, groups, created_at, revoked_at FROM token ORDER BY created_at"
         )
         return [
@@ -89,7 +89,7 @@ class Tokens:
     @property
     def exist(self) -> bool:
         """Whether any token opens anything."""
-        return bool(self._cabinet.rows("SELECT 1 FROM token WHERE revoked_at IS NULL LIMIT 1"))
+        return bool(self._database.rows("SELECT 1 FROM token WHERE revoked_at IS NULL LIMIT 1"))
 
     def caller(self, text: str) -> Caller | None:
         """Who shows this token."""
@@ -104,7 +104,7 @@ class Tokens:
         if caller is None:
             return None
         word = secrets.token_urlsafe(32)
-        with self._cabinet.write() as db:
+        with self._database.write() as db:
             db.execute("DELETE FROM login WHERE until < ?", (time.time(),))
             db.execute(
                 "INSERT INTO login (hash, token, until) VALUES (?, ?, ?)",
@@ -115,7 +115,7 @@ class Tokens:
     def logged_in(self, word: str) -> Caller | None:
         """Whose cookie it is."""
         self._refresh()
-        found = self._cabinet.rows(
+        found = self._database.rows(
             "SELECT token FROM login WHERE hash = ? AND until >= ?", _hash(word), time.time()
         )
         if not found:
@@ -125,16 +125,16 @@ class Tokens:
 
     def log_out(self, word: str) -> None:
         """The cookie opens nothing any more."""
-        with self._cabinet.write() as db:
+        with self._database.write() as db:
             db.execute("DELETE FROM login WHERE hash = ?", (_hash(word),))
 
     def _refresh(self) -> None:
         """Read the tokens again if another process may have changed them."""
-        version = self._cabinet.version
+        version = self._database.version
         if version == self._version:
             return
         self._version = version
-        rows = self._cabinet.rows(
+        rows = self._database.rows(
             "SELECT hash, name, role, groups FROM token WHERE revoked_at IS NULL"
         )
         self._known = {

@@ -14,9 +14,9 @@ from rondel.errors import CallError, RondelError
 from rondel.server import schemas
 from rondel.server.access import Caller
 from rondel.server.problems import Refusal
+from rondel.server.session_reply import RESTING, last_event, round_text, session_reply, until_rest
 from rondel.server.site import Site
 from rondel.server.starting import start
-from rondel.server.turns import RESTING, last_event, round_text, said, until_rest
 from rondel.sessions.session import Session
 
 UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
@@ -149,7 +149,7 @@ class Tools:
                     await self._follow(session, after, progress)
             except TimeoutError:
                 pass
-        came = said(self._site, session)
+        came = session_reply(self._site, session)
         face = came.face(session.id)
         if came.status not in RESTING:
             text = f"session {session.id} is {came.status}; watch it with rondel_watch"

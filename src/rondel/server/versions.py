@@ -12,7 +12,7 @@ from starlette.responses import Response
 from rondel.errors import GraphError
 from rondel.journal.store import SessionRow
 from rondel.server.access import Caller, Viewer
-from rondel.server.docs import errors
+from rondel.server.openapi import errors
 from rondel.server.replies import reply
 from rondel.server.site import Site, SiteDep
 from rondel.sessions.graphs_folder import GraphFile

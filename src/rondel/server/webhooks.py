@@ -11,8 +11,8 @@ from starlette.responses import Response
 from rondel.graph.moments import to_microsecond
 from rondel.server.access import Admin, Caller
 from rondel.server.deliveries import Webhook
-from rondel.server.docs import errors
-from rondel.server.once import Key, once
+from rondel.server.idempotency import Key, once
+from rondel.server.openapi import errors
 from rondel.server.problems import Refusal
 from rondel.server.replies import reply
 from rondel.server.schemas import In

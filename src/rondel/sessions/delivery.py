@@ -44,7 +44,7 @@ class Delivered:
     """False if that process has not replied yet: its letter lies there still."""
 
 
-class Delivery:
+class ControlDelivery:
     """Has a control carried out here if the session can be had, else by the one who drives it."""
 
     def __init__(self, session: LocalSession, patience: float | None = None) -> None:

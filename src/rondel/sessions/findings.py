@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from rondel.certificate import DEFAULT, Certificate, lints_of
-from rondel.certificate.faces import LoopFace, WorstCase, faces_of, worst_case
+from rondel.certificate.loop_summaries import LoopSummary, WorstCase, summaries_of, worst_case
 from rondel.errors import Problem
 from rondel.sessions.graph import Graph
 from rondel.sessions.permissions import Start
@@ -21,7 +21,7 @@ class Findings(msgspec.Struct):
     valid: bool
     errors: list[dict[str, Any]]
     warnings: list[dict[str, Any]]
-    loops: list[LoopFace] = []
+    loops: list[LoopSummary] = []
     worst_case: WorstCase | None = None
     unbounded: list[str] = []
     """Why figures of the worst case are null."""
@@ -38,7 +38,7 @@ def findings_of(
     """Problems and certificate as programs see them."""
     found = Findings(not errors, problem_faces(errors), problem_faces(warnings))
     if certificate is not None:
-        found.loops = faces_of(certificate)
+        found.loops = summaries_of(certificate)
         found.worst_case = worst_case(certificate.cost)
         found.unbounded = list(certificate.unbounded)
     found.starts = list(starts)
@@ -59,11 +59,11 @@ def lints_in(file: str, graph: Graph, certificate: Certificate) -> list[Problem]
 
 def unbounded_loops(file: str, certificate: Certificate) -> list[Problem]:
     """The loops that nothing but the default cap bounds."""
-    faces = faces_of(certificate)
+    faces = summaries_of(certificate)
     return [_unbounded_loop(file, loop) for loop in faces if loop.source == DEFAULT]
 
 
-def _unbounded_loop(file: str, loop: LoopFace) -> Problem:
+def _unbounded_loop(file: str, loop: LoopSummary) -> Problem:
     graph, _, head = loop.head.rpartition("/")
     place = f"'loops' of the graph inside {graph!r}" if graph else "'loops' of the graph"
     return Problem(

@@ -18,7 +18,7 @@ from rondel.journal.store import SessionRow, Store, finish
 from rondel.sessions.changes import is_of_graph
 from rondel.sessions.controls import Answer, Resume
 from rondel.sessions.deadlines import due_at
-from rondel.sessions.delivery import Delivery
+from rondel.sessions.delivery import ControlDelivery
 from rondel.sessions.drive import fold
 from rondel.sessions.graph import Graph
 from rondel.sessions.ids import new_id
@@ -101,9 +101,9 @@ async def begin_fork(all_of_them: LocalSessions, row: SessionRow, fork: Fork) ->
         await _mark(all_of_them.store, row.id, row.parent)
         if fork.output is not None:
             await child.speak_for(*fork.output)
-        await Delivery(child).deliver(Resume(), run=True)
+        await ControlDelivery(child).deliver(Resume(), run=True)
     if fork.answer is not None:
-        await Delivery(child).deliver(Answer(text=fork.answer), run=True)
+        await ControlDelivery(child).deliver(Answer(text=fork.answer), run=True)
     return child
 
 
@@ -115,7 +115,7 @@ async def lay_down(all_of_them: LocalSessions, row: SessionRow, fork: Fork) -> L
     if row.parent is not None:
         await _mark(store, row.id, row.parent)
     if fork.answer is not None:
-        await Delivery(child).deliver(Answer(text=fork.answer), run=False)
+        await ControlDelivery(child).deliver(Answer(text=fork.answer), run=False)
     elif fork.output is not None:
         child.park(await child.speak_for(*fork.output))
     elif row.parent is not None:

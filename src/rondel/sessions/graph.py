@@ -22,7 +22,7 @@ from rondel.graph.spec import GraphSpec
 from rondel.nodes.calling import function_processor
 from rondel.sessions.authored import FUNCTION, AuthoredNames, Functions
 from rondel.sessions.changes import CONTRACT, LOOPS, change_body
-from rondel.sessions.reading import Reading
+from rondel.sessions.reading import ReadingNames
 from rondel.sessions.registry import default_registry
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ class Graph:
         graph._document = document
         graph._as_stored = True
         environ = _Lenient(os.environ)
-        words = Reading(known, document, includes or {})
+        words = ReadingNames(known, document, includes or {})
         graph._loaded = from_document(
             graph._with_start(), words, includes=includes, environ=environ
         )

@@ -20,7 +20,7 @@ MOST_ROUNDS = 200
 """Rounds of which scores are told."""
 
 
-class LoopFacts(msgspec.Struct):
+class LoopEntryFacts(msgspec.Struct):
     """One entry of a loop."""
 
     loop: str
@@ -30,7 +30,7 @@ class LoopFacts(msgspec.Struct):
     scores: list[float | None] = []
 
 
-class Facts(msgspec.Struct):
+class SessionFacts(msgspec.Struct):
     """What one session adds to what is known of its graph."""
 
     status: str = ""
@@ -38,7 +38,7 @@ class Facts(msgspec.Struct):
     tokens: int = 0
     usd: float = 0.0
     calls: int = 0
-    loops: list[LoopFacts] = []
+    loops: list[LoopEntryFacts] = []
     waits: dict[str, float] = {}
     """Seconds that questions were open, by the node that asked."""
     trips: list[str] = []
@@ -48,7 +48,7 @@ class Facts(msgspec.Struct):
     step_seconds: float = 0.0
 
 
-def facts_of(session: str, plan: Plan, journal: Iterable[AnyTick]) -> Facts:
+def facts_of(session: str, plan: Plan, journal: Iterable[AnyTick]) -> SessionFacts:
     """Read a session's whole past."""
     reader = _Reader(Narrator(session, plan))
     for tick in journal:
@@ -58,7 +58,7 @@ def facts_of(session: str, plan: Plan, journal: Iterable[AnyTick]) -> Facts:
 
 class _Reader:
     def __init__(self, narrator: Narrator) -> None:
-        self.facts = Facts()
+        self.facts = SessionFacts()
         self._narrator = narrator
         self._began: float | None = None
         self._scores: dict[str, list[float | None]] = defaultdict(list)
@@ -89,7 +89,7 @@ class _Reader:
             case "loop:exited":
                 scores = self._scores.pop(address, [])[:MOST_ROUNDS]
                 facts.loops.append(
-                    LoopFacts(
+                    LoopEntryFacts(
                         data["loop"], data["rounds"], data["exit_reason"], data["bounded"], scores
                     )
                 )
@@ -117,7 +117,7 @@ def _seconds(event: Event) -> float:
     return datetime.fromisoformat(event.timestamp).timestamp()
 
 
-def summary_of(graph_id: str, facts: Iterable[Facts]) -> dict[str, Any]:
+def summary_of(graph_id: str, facts: Iterable[SessionFacts]) -> dict[str, Any]:
     """What the facts of many sessions of one graph show together."""
     all_facts = list(facts)
     statuses = Counter(each.status for each in all_facts)
@@ -145,15 +145,15 @@ def summary_of(graph_id: str, facts: Iterable[Facts]) -> dict[str, Any]:
     }
 
 
-def _loops(facts: list[Facts]) -> list[dict[str, Any]]:
-    entries: dict[str, list[LoopFacts]] = defaultdict(list)
+def _loops(facts: list[SessionFacts]) -> list[dict[str, Any]]:
+    entries: dict[str, list[LoopEntryFacts]] = defaultdict(list)
     for each in facts:
         for loop in each.loops:
             entries[loop.loop].append(loop)
     return [_loop(head, found) for head, found in sorted(entries.items())]
 
 
-def _loop(head: str, entries: list[LoopFacts]) -> dict[str, Any]:
+def _loop(head: str, entries: list[LoopEntryFacts]) -> dict[str, Any]:
     rounds = [entry.rounds for entry in entries]
     by_round: dict[int, list[float]] = defaultdict(list)
     for entry in entries:
@@ -178,7 +178,7 @@ def _loop(head: str, entries: list[LoopFacts]) -> dict[str, Any]:
     }
 
 
-def _waits(facts: list[Facts]) -> list[dict[str, Any]]:
+def _waits(facts: list[SessionFacts]) -> list[dict[str, Any]]:
     waits: dict[str, list[float]] = defaultdict(list)
     for each in facts:
         for node, seconds in each.waits.items():

@@ -10,7 +10,7 @@ from typing import Any, Protocol, cast
 from rondel.engine import ticks
 from rondel.engine.ticks import AnyTick
 from rondel.journal.store import Durable, SessionRow, Store
-from rondel.sessions.tape import Tape
+from rondel.sessions.tick_buffer import TickBuffer
 
 TOLD = frozenset({ticks.Suspended, ticks.Answered, ticks.Locked, ticks.Unlocked})
 """Ticks that are news without a change of the status."""
@@ -45,7 +45,7 @@ class NewsStore:
         self.took: Callable[[float], object] | None = None
         """Told the seconds of some writes."""
         self._writes = 0
-        self._tapes: dict[str, Tape] = {}
+        self._buffers: dict[str, TickBuffer] = {}
         """By session that is written here and watched, its newest ticks."""
 
     def __getattr__(self, name: str) -> Any:
@@ -76,16 +76,16 @@ class NewsStore:
     ) -> Durable:
         """Add a tick."""
         durable = self.store.append(id, tick, status, reason, letter, due)
-        tape = self._tapes.get(id)
-        if tape is not None:
-            tape.add(tick, durable)
+        buffer = self._buffers.get(id)
+        if buffer is not None:
+            buffer.add(tick, durable)
         if status is not None or type(tick) in TOLD:
             self._changed(id, status)
         return durable
 
     def writer(self, id: str) -> Callable[[AnyTick], Durable]:
         """`append` for one session, which is driven here from now on."""
-        append, tapes = self.store.writer(id), self._tapes
+        append, tapes = self.store.writer(id), self._buffers
         if self.listener is not None:
             self.listener.driven(id)
 
@@ -104,17 +104,17 @@ class NewsStore:
 
     def keep(self, id: str, length: int) -> None:
         """Keep the ticks of a session that is written here at hand; it has so many already."""
-        if id not in self._tapes:
-            self._tapes[id] = Tape(length)
+        if id not in self._buffers:
+            self._buffers[id] = TickBuffer(length)
 
     def forget(self, id: str) -> None:
         """Nobody watches the session any more, or it is not written here."""
-        self._tapes.pop(id, None)
+        self._buffers.pop(id, None)
 
     def read(self, id: str, start: int, stop: int | None = None) -> Sequence[AnyTick]:
         """The ticks from the `start`-th on; those at hand are not read back."""
-        tape = self._tapes.get(id)
-        found = None if tape is None else tape.read(start, stop)
+        buffer = self._buffers.get(id)
+        found = None if buffer is None else buffer.read(start, stop)
         return self.store.read(id, start, stop) if found is None else found
 
     def release(self, id: str, owner: str) -> None:

@@ -16,7 +16,7 @@ from rondel.engine.registry import Registry
 FUNCTION = "function"
 
 
-class Reading:
+class ReadingNames:
     """A registry's names, and all others that stand in a document."""
 
     def __init__(

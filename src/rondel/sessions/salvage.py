@@ -11,9 +11,9 @@ from rondel.engine.core.fold import apply
 from rondel.engine.core.state import SessionState
 from rondel.errors import JournalError, RondelError
 from rondel.journal.attachments import HELD
-from rondel.journal.sqlite import SqliteStore
+from rondel.journal.sqlite.store import SqliteStore
+from rondel.journal.sqlite.verify import SessionFindings
 from rondel.journal.store import BATCH, MemoryEntry, Promotion
-from rondel.journal.verify import SessionFindings
 from rondel.sessions.engine import Engine
 
 ALL = 1_000_000

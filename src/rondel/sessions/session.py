@@ -10,7 +10,7 @@ from rondel.graph.plan import Plan
 from rondel.journal.store import Group, SessionRow
 from rondel.journal.working_memory import group_of
 from rondel.sessions.controls import Answer, AnyControl, Pause, Resume, Signal, Stop, Unlock
-from rondel.sessions.delivery import Delivered, Delivery
+from rondel.sessions.delivery import ControlDelivery, Delivered
 from rondel.sessions.drive import Drive
 from rondel.sessions.event import Event
 from rondel.sessions.events import Narrator
@@ -216,7 +216,7 @@ class Session:
         After `patience` seconds it is left with a process that does not reply. A `Resume` is left
         for nobody: it raises SessionBusy where another process drives the session.
         """
-        return await Delivery(self._local, patience).deliver(control, run=run)
+        return await ControlDelivery(self._local, patience).deliver(control, run=run)
 
     async def attend(self) -> None:
         """Do here what is due: begin, go on after the last driver, read letters, mind deadlines."""

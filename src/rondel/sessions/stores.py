@@ -64,7 +64,7 @@ def open_store(db: Database, durability: Durability) -> Store:
                 f"there is no store for {scheme!r} addresses; use a file, postgresql://... or None"
             )
         db = path
-    from rondel.journal.sqlite import SqliteStore
+    from rondel.journal.sqlite.store import SqliteStore
 
     return SqliteStore(Path(db), durability)
 

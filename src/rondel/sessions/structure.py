@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from rondel.certificate import certify
-from rondel.certificate.faces import faces_of
+from rondel.certificate.loop_summaries import summaries_of
 from rondel.graph.plan import InnerLoop, Plan, PlanNode, Scope
 from rondel.sessions.graph import Graph
 
@@ -89,7 +89,7 @@ def _loops(graph: Graph, plan: Plan) -> list[dict[str, Any]]:
     contracts = body.get("loops") or {}
     targets = {loop.head: loop.target for loop in plan.spec.loops.values()}
     faces = []
-    for face in faces_of(certify(plan)):
+    for face in summaries_of(certify(plan)):
         built: dict[str, Any] = msgspec.to_builtins(face)
         contract = contracts.get(face.head)
         built["contract"] = contract if isinstance(contract, dict) else {}

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from rondel.errors import UnknownSession
-from rondel.journal.sqlite import SqliteStore
+from rondel.journal.sqlite.store import SqliteStore
 from rondel.sessions.stores import open_store
 from rondel.testing.crash_points import POINTS, armed, run_until_crash
 from rondel.testing.journal_suite import row, tick
@@ -166,7 +166,7 @@ def test_a_log_that_is_torn_at_any_byte_has_a_whole_beginning(tmp_path: Path) ->
 
 _CONTEND = """
 import sys, time
-from rondel.journal.sqlite import SqliteStore
+from rondel.journal.sqlite.store import SqliteStore
 from rondel.testing.journal_suite import tick
 path, me = sys.argv[1:]
 store = SqliteStore(path)

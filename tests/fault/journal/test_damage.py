@@ -15,9 +15,9 @@ import pytest
 
 from rondel import Engine, Graph
 from rondel.errors import JournalCorrupt, JournalError
-from rondel.journal import log_damage
-from rondel.journal.database import PAGE
-from rondel.journal.sqlite import SqliteStore
+from rondel.journal.sqlite import log_damage
+from rondel.journal.sqlite.database import PAGE
+from rondel.journal.sqlite.store import SqliteStore
 from rondel.journal.store import Group, MemoryEntry, Promotion
 from rondel.sessions.salvage import whole_verdicts
 from tests.e2e import graphs

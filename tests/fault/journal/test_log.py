@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rondel.journal.database import PAGE
+from rondel.journal.sqlite.database import PAGE
 from tests.fault.journal.two_writers import watch
 
 LIMIT = 200
-SETUP = f"import rondel.journal.log as log\nlog.CHECKPOINT = {LIMIT}"
+SETUP = f"import rondel.journal.sqlite.log as log\nlog.CHECKPOINT = {LIMIT}"
 
 
 def test_two_writers_leave_the_log_short(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from rondel import Engine, Graph, GraphError
-from rondel.formats.beside import nothing_beside
 from rondel.formats.export import to_chatdev
+from rondel.formats.referenced_files import nothing_beside
 
 GRAPH = """\
 graph:

@@ -18,7 +18,7 @@ import msgspec
 from rondel.engine import ticks
 from rondel.engine.message import Message, Part
 from rondel.engine.protocols import Question, Usage, Verdict
-from rondel.journal.sqlite import SqliteStore
+from rondel.journal.sqlite.store import SqliteStore
 from rondel.journal.store import Group, MemoryEntry, Promotion, SessionRow
 
 DOCUMENT = {"version": 1, "graph": {"id": "review", "nodes": [{"id": "Writer", "type": "agent"}]}}

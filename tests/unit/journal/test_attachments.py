@@ -18,7 +18,7 @@ from rondel.errors import CallError, UnknownSession
 from rondel.journal.attachments import Attachments, media_type_of
 from rondel.journal.memory import MemoryStore
 from rondel.journal.postgres.store import PostgresStore
-from rondel.journal.sqlite import SqliteStore
+from rondel.journal.sqlite.store import SqliteStore
 from rondel.journal.store import SessionRow, Store
 from tests.unit.sessions.playing import limited, told
 

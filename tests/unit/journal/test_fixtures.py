@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from rondel.errors import JournalError
-from rondel.journal import migrations
 from rondel.journal.codec import decode, encode
-from rondel.journal.sqlite import SqliteStore
+from rondel.journal.sqlite import migrations
+from rondel.journal.sqlite.store import SqliteStore
 from rondel.testing.journal_suite import tick
 from rondel.testing.memory_suite import promotion
 from tests.unit.journal.make_fixture import TICKS, contents, restore

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from rondel import Engine
-from rondel.journal import migrations
-from rondel.journal.sqlite import SqliteStore
+from rondel.journal.sqlite import migrations
+from rondel.journal.sqlite.store import SqliteStore
 from rondel.sessions.salvage import whole_verdicts
 from tests.unit.journal.make_fixture import restore
 from tests.unit.journal.test_fixtures import FIXTURES

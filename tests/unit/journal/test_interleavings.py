@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from rondel.errors import WrongState
 from rondel.journal.memory import MemoryStore
 from rondel.journal.postgres.store import PostgresStore
-from rondel.journal.sqlite import SqliteStore
+from rondel.journal.sqlite.store import SqliteStore
 from rondel.journal.store import Store
 from rondel.testing.journal_suite import done, row, tick
 from tests import postgres

@@ -10,7 +10,7 @@ import pytest
 
 from rondel import Engine, Graph
 from rondel.errors import JournalUnwritable
-from rondel.journal.sqlite import SqliteStore
+from rondel.journal.sqlite.store import SqliteStore
 from tests.e2e import graphs
 from tests.unit.journal.make_fixture import restore
 from tests.unit.journal.test_fixtures import FIXTURES, VERSIONS
@@ -20,7 +20,7 @@ from tests.unit.journal.test_fixtures import FIXTURES, VERSIONS
 def _nobody_may_write(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """As for a user who only reads; the tests may run as root, who writes everything."""
     monkeypatch.setattr(
-        "rondel.journal.database.may_write", lambda file: not file.is_relative_to(tmp_path)
+        "rondel.journal.sqlite.database.may_write", lambda file: not file.is_relative_to(tmp_path)
     )
 
 

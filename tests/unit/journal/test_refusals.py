@@ -24,7 +24,7 @@ from rondel.errors import (
     JournalNewer,
     JournalUnwritable,
 )
-from rondel.journal.sqlite import SqliteStore
+from rondel.journal.sqlite.store import SqliteStore
 from rondel.testing.journal_suite import done, in_loop, row, tick
 
 NOBODY = 65534
@@ -396,7 +396,7 @@ async def test_a_file_that_goes_while_sessions_write_is_noticed_by_the_next_tick
 
 _OPEN = """
 import sys
-from rondel.journal.sqlite import SqliteStore
+from rondel.journal.sqlite.store import SqliteStore
 from rondel.testing.journal_suite import row, tick
 print("ready", flush=True)
 for path in sys.stdin:

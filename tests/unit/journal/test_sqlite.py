@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from rondel.errors import CallError, JournalError, LeaseLost
-from rondel.journal import past, sqlite_rows
-from rondel.journal.batch import ENDS, WHERE_IT_ENDS
-from rondel.journal.sqlite import SqliteStore
-from rondel.journal.writer import Writer
+from rondel.journal.sqlite import rows, ticks
+from rondel.journal.sqlite.batch import ENDS, WHERE_IT_ENDS
+from rondel.journal.sqlite.store import SqliteStore
+from rondel.journal.sqlite.writer import Writer
 from rondel.testing.journal_suite import done, in_loop, row, tick
 from tests.counting import calls_of
 
@@ -98,8 +98,8 @@ class Counted(Writer):
 async def test_sessions_share_commits(
     path: Path, slow: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rondel.journal.sqlite.Writer", Counted)
-    monkeypatch.setattr("rondel.journal.writer.SLOW", slow or -1.0)
+    monkeypatch.setattr("rondel.journal.sqlite.store.Writer", Counted)
+    monkeypatch.setattr("rondel.journal.sqlite.writer.SLOW", slow or -1.0)
     store = SqliteStore(path)
     writer = store._writer
     assert isinstance(writer, Counted)
@@ -275,7 +275,7 @@ def test_bytes_for_each_tick_stay_the_same(path: Path) -> None:
 def test_the_log_is_moved_into_the_file_now_and_then(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rondel.journal.log.CHECKPOINT", 100)
+    monkeypatch.setattr("rondel.journal.sqlite.log.CHECKPOINT", 100)
     store = SqliteStore(path, "off")
     store.create(row("a"))
     for n in range(3000):
@@ -292,7 +292,7 @@ def test_the_log_is_moved_into_the_file_now_and_then(
 def test_where_commits_wait_for_the_disk_the_log_stays_short(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rondel.journal.log.CHECKPOINT_OF_FULL", 20)
+    monkeypatch.setattr("rondel.journal.sqlite.log.CHECKPOINT_OF_FULL", 20)
     store = SqliteStore(path, "full")
     store.create(row("a"))
     log = path.with_name(path.name + "-wal")
@@ -448,8 +448,8 @@ def test_a_session_is_found_without_looking_at_the_others(tmp_path: Path) -> Non
     path = tmp_path / "journal.db"
     SqliteStore(path).close()
     queries = {
-        "a row": (f"{sqlite_rows._ROWS} WHERE s.id = ?", ("x",)),
-        "its ticks": (past._LINEAGE, ("x",)),
+        "a row": (f"{rows._ROWS} WHERE s.id = ?", ("x",)),
+        "its ticks": (ticks._LINEAGE, ("x",)),
         "where they end": (ENDS + WHERE_IT_ENDS, (1,)),
     }
     with closing(sqlite3.connect(path)) as db:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from rondel.journal.memory import MemoryJournal, MemoryStore
-from rondel.journal.sqlite import SqliteStore
+from rondel.journal.memory import MemoryStore
+from rondel.journal.sqlite.store import SqliteStore
 from rondel.journal.store import Store
 from rondel.testing.journal_suite import JournalSuite
-from rondel.testing.shared_journal_suite import SharedJournalSuite, tick
+from rondel.testing.shared_journal_suite import SharedJournalSuite
 
 
 class TestMemory(JournalSuite):
@@ -46,11 +46,4 @@ class TestSqliteInItsThread(_Sqlite):
 
     @pytest.fixture(autouse=True)
     def _slow(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("rondel.journal.writer.SLOW", 0.0)
-
-
-def test_an_append_begins_a_session_of_the_engines_own_journal() -> None:
-    journal = MemoryJournal()
-    journal.append("a", tick(0))
-    assert journal.read("a", 0) == [tick(0)]
-    assert journal.read("b", 0) == []
+        monkeypatch.setattr("rondel.journal.sqlite.writer.SLOW", 0.0)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rondel.errors import LeaseLost
-from rondel.journal.sqlite import SqliteStore
+from rondel.journal.sqlite.store import SqliteStore
 from rondel.journal.store import Durable
 from rondel.testing.journal_suite import done, in_loop, row, tick
 
@@ -18,7 +18,7 @@ from rondel.testing.journal_suite import done, in_loop, row, tick
 def store(
     tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[SqliteStore]:
-    monkeypatch.setattr("rondel.journal.writer.SLOW", request.param)
+    monkeypatch.setattr("rondel.journal.sqlite.writer.SLOW", request.param)
     store = SqliteStore(tmp_path / "journal.db")
     yield store
     store.close()

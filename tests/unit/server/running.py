@@ -16,9 +16,9 @@ import httpx2
 
 from rondel.engine.core.state import ENDED
 from rondel.server.app import create_app
-from rondel.server.cabinet import Cabinet
 from rondel.server.options import Options
 from rondel.server.run import Server, server_of
+from rondel.server.server_database import ServerDatabase
 from rondel.sessions.engine import Engine
 from rondel.sessions.news import telling
 from rondel.sessions.stores import open_store
@@ -161,7 +161,7 @@ def running(
     db: str | Path | None = None,
     options: Options | None = None,
     token: str = "",
-    cabinet: Path | None = None,
+    database: Path | None = None,
 ) -> Iterator[Running]:
     """A server of the graphs of a folder, and of a database."""
     listening = socket.socket()
@@ -177,7 +177,7 @@ def running(
         engine = made["engine"] = Engine(
             store, allow_python=chosen.allow_python, allow_commands=chosen.allow_commands
         )
-        app = create_app(engine, folder, chosen, Cabinet(cabinet))
+        app = create_app(engine, folder, chosen, ServerDatabase(database))
         server = made["server"] = server_of(app, chosen)
         began.set()
         await server.serve([listening])

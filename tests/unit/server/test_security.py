@@ -17,9 +17,9 @@ from websockets.sync.client import connect
 from rondel.cli import main
 from rondel.errors import CallError
 from rondel.server.addresses import demand_public, is_private
-from rondel.server.cabinet import Cabinet
 from rondel.server.options import Limits, Options
 from rondel.server.run import serve
+from rondel.server.server_database import ServerDatabase
 from rondel.server.tokens import Tokens
 from tests.unit.server.running import ASKING, REVIEW, Running, running
 
@@ -35,10 +35,10 @@ TOKENS = {
 class Guarded:
     """A server that demands tokens, and one of each kind."""
 
-    def __init__(self, server: Running, tokens: dict[str, str], cabinet: Path) -> None:
+    def __init__(self, server: Running, tokens: dict[str, str], database: Path) -> None:
         self.server = server
         self.tokens = tokens
-        self.cabinet = cabinet
+        self.database = database
 
     def __getattr__(self, name: str) -> Running:
         return self.server.as_(self.tokens[name])
@@ -47,9 +47,9 @@ class Guarded:
 @pytest.fixture
 def guarded(folder: Path, tmp_path: Path) -> Iterator[Guarded]:
     place = tmp_path / "server.db"
-    cabinet = Cabinet(place)
-    made = {n: Tokens(cabinet).create(n, role, groups) for n, (role, groups) in TOKENS.items()}
-    cabinet.close()
+    database = ServerDatabase(place)
+    made = {n: Tokens(database).create(n, role, groups) for n, (role, groups) in TOKENS.items()}
+    database.close()
     options = Options(tokens=True)
     with running(folder, tmp_path / "s.db", options, made["root"], place) as server:
         yield Guarded(server, made, place)
@@ -98,11 +98,11 @@ def test_a_role_may_what_it_may_and_no_more(guarded: Guarded) -> None:
 def test_tokens_are_kept_as_hashes_and_revoked_at_once(
     guarded: Guarded, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    content = b"".join(file.read_bytes() for file in guarded.cabinet.parent.glob("server.db*"))
+    content = b"".join(file.read_bytes() for file in guarded.database.parent.glob("server.db*"))
     assert all(token.encode() not in content for token in guarded.tokens.values())
-    assert guarded.cabinet.stat().st_mode & 0o077 == 0
+    assert guarded.database.stat().st_mode & 0o077 == 0
     assert guarded.vera.get("/sessions")
-    monkeypatch.setenv("RONDEL_SERVER_DB", str(guarded.cabinet))
+    monkeypatch.setenv("RONDEL_SERVER_DB", str(guarded.database))
     assert main(["tokens", "revoke", "vera"]) == 0
     guarded.vera.get("/sessions", 401)
     assert main(["tokens", "create", "new", "--role", "operator", "--group", "a"]) == 0

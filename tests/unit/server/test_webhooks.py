@@ -109,16 +109,16 @@ def test_what_was_not_heard_is_told_again_under_the_same_id(
 def test_what_a_server_could_not_tell_the_next_one_does(
     folder: Path, tmp_path: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cabinet, db = tmp_path / "server.db", tmp_path / "s.db"
+    database, db = tmp_path / "server.db", tmp_path / "s.db"
     receiver.answers = [500] * 2
-    with running(folder, db, OPEN, cabinet=cabinet) as server:
+    with running(folder, db, OPEN, database=database) as server:
         made = server.post("/webhooks", {"url": receiver.url}, 201)
         server.until(server.start("review"), "completed")
         receiver.wait(1)
         monkeypatch.setattr(deliveries.Deliveries, "changed", lambda *_: None)
         server.until(server.start("review"), "completed")  # nobody notes it
     monkeypatch.setattr(deliveries.Deliveries, "_pause", lambda _: 0.01)
-    with running(folder, db, OPEN, cabinet=cabinet) as server:
+    with running(folder, db, OPEN, database=database) as server:
         receiver.wait(2)
         found = server.get(f"/webhooks/{made['id']}/deliveries")["deliveries"]
         assert len(found) == 2

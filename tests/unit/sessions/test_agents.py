@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rondel import Graph
-from rondel.cli.documents import open_graph
+from rondel.cli.graph_files import open_graph
 from rondel.sessions.agents import configs_in_document, configs_of
 
 SCRIPTED = {"provider": "scripted", "answers": ["x"]}

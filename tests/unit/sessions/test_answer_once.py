@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rondel import Engine, Graph
-from rondel.journal.sqlite import SqliteStore
+from rondel.journal.sqlite.store import SqliteStore
 from rondel.sessions import drive, graph
 
 ASKING = """

@@ -45,7 +45,7 @@ async def ends_in_order(db: Path) -> list[str]:
 def test_a_branch_that_is_done_is_heard_while_another_goes_round_and_round(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rondel.journal.writer.SLOW", 0.0)  # every step waits for its commit
+    monkeypatch.setattr("rondel.journal.sqlite.writer.SLOW", 0.0)  # every step waits for its commit
     order = asyncio.run(ends_in_order(tmp_path / "rondel.db"))
     assert order[-1] == "join"
     assert order.index("waiting") < ROUNDS // 2

@@ -11,7 +11,7 @@ import pytest
 
 from rondel import Engine, Graph
 from rondel.errors import GraphError, WrongState
-from rondel.journal.sqlite import SqliteStore
+from rondel.journal.sqlite.store import SqliteStore
 from rondel.journal.store import finish
 from tests.unit.sessions.playing import limited
 

@@ -11,9 +11,9 @@ import pytest
 from rondel import Context, Engine, Graph
 from rondel.engine.protocols import Usage
 from rondel.errors import CallError, SessionBusy, WrongState
-from rondel.journal.sqlite import SqliteStore
+from rondel.journal.sqlite.store import SqliteStore
 from rondel.sessions.controls import Answer, Pause, Signal, Stop
-from rondel.sessions.delivery import Delivery
+from rondel.sessions.delivery import ControlDelivery
 from tests.unit.sessions.playing import alone, limited, until
 
 
@@ -41,7 +41,7 @@ def test_a_letter_goes_with_what_it_asked_for_and_with_nothing_before(
         async with Engine(tmp_path / "db") as engine, Engine(tmp_path / "db") as other:
             session = await engine.start(alone(spends))
             await charged.wait()
-            await Delivery(other.get(session.id)._local).post(Stop("Ada"))
+            await ControlDelivery(other.get(session.id)._local).post(Stop("Ada"))
             assert (await session.result()).message == "stopped by Ada"
             await until(lambda: not other.store.letters(session.id))
 
@@ -128,7 +128,7 @@ async def test_a_letter_is_read_by_a_driver_that_has_just_parked(tmp_path: Path)
         session = await engine.start(asking_beside(busy))
         await until(lambda: bool(session.questions()))
         engine.store.changes = lambda: 0  # type: ignore[method-assign]  # it never looks
-        await Delivery(other.get(session.id)._local).post(Answer("Ada", "yes"))
+        await ControlDelivery(other.get(session.id)._local).post(Answer("Ada", "yes"))
         busy.set()
         result = await session.result()
         assert (result.status, result.output) == ("completed", "yes")
@@ -139,8 +139,8 @@ async def test_a_letter_to_a_session_that_has_ended_is_refused(tmp_path: Path) -
     async with Engine(tmp_path / "db") as engine, Engine(tmp_path / "db") as other:
         session = await engine.start(asking_beside(busy))
         await until(lambda: bool(session.questions()))
-        letter = await Delivery(other.get(session.id)._local).post(Stop("Ada"))
-        late = await Delivery(other.get(session.id)._local).post(Signal("Ada", "late"))
+        letter = await ControlDelivery(other.get(session.id)._local).post(Stop("Ada"))
+        late = await ControlDelivery(other.get(session.id)._local).post(Signal("Ada", "late"))
         await until(lambda: other.store.reply_to(late) is not None)
         assert other.store.reply_to(letter) is not None
         reply = other.store.reply_to(late)

@@ -7,7 +7,7 @@ import sqlite3
 from pathlib import Path
 
 from rondel import Context, Engine, Graph
-from rondel.journal.sqlite import SqliteStore
+from rondel.journal.sqlite.store import SqliteStore
 from tests.unit.sessions.test_deadlines import asking
 
 PATIENCE = 0.05

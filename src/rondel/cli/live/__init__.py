@@ -1,1 +1,1 @@
-"""A session on a terminal: `facts` and events make a `board`, `lines` show it, `painter` paints."""
+"""A session on a terminal: `session_now` folds events, `lines` show it, `painter` paints."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from rondel.certificate.bounds import DEFAULT
-from rondel.certificate.faces import loops_of
+from rondel.certificate.loop_summaries import loops_of
 from rondel.graph.plan import Plan
 from rondel.graph.spec import Budget, LoopSpec
 
@@ -31,7 +31,7 @@ class NodeFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class GraphFacts:
     """Those of a whole graph."""
 
     loops: dict[str, LoopFacts] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class Facts:
         return self.nodes.get(id) or NodeFacts()
 
 
-def facts_of(plan: Plan) -> Facts:
+def facts_of(plan: Plan) -> GraphFacts:
     """The facts of a compiled graph."""
     contracts = _contracts(plan)
     loops: dict[str, LoopFacts] = {}
@@ -62,7 +62,7 @@ def facts_of(plan: Plan) -> Facts:
         pairs = getattr(config, "agent_pairs", None) or ()
         rounds = getattr(config, "max_rounds", 0) if pairs else 0
         nodes[node.id] = NodeFacts(node.spec.retry.max_attempts, rounds, len(pairs))
-    return Facts(loops, nodes, plan.spec.limits.budget)
+    return GraphFacts(loops, nodes, plan.spec.limits.budget)
 
 
 def _contracts(plan: Plan) -> dict[str, LoopSpec]:

@@ -1,4 +1,4 @@
-"""A board as lines: what is under way, loop by loop, in as many columns and rows as there are."""
+"""A current as lines: what is under way, loop by loop, in as many columns and rows as there are."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 
 from rondel.cli.language import words
-from rondel.cli.live.board import Board, LoopNow, Running
-from rondel.cli.live.facts import Facts, LoopFacts
-from rondel.cli.live.marks import SPINNER, Line, Span, cut, flat, head, padded, sparkline, tail
+from rondel.cli.live.cells import SPINNER, Line, Span, cut, flat, head, padded, sparkline, tail
+from rondel.cli.live.facts import GraphFacts, LoopFacts
+from rondel.cli.live.session_now import LoopNow, SessionNow, StepNow
 from rondel.cli.tables import length
 from rondel.graph.spec import Budget
 
@@ -33,11 +33,11 @@ class Space:
     frame: int = 0
 
 
-def lines_of(board: Board, facts: Facts, space: Space) -> list[Line]:
+def lines_of(current: SessionNow, facts: GraphFacts, space: Space) -> list[Line]:
     """What is under way, a line each, loops around what is in them, and last the whole run."""
-    lines = [*_inside(board, facts, space, "", 0)]
+    lines = [*_inside(current, facts, space, "", 0)]
     kept = _folded(lines, space.rows - 1)
-    return [cut(line, space.columns) for line in [*kept, _total(board, facts, space)]]
+    return [cut(line, space.columns) for line in [*kept, _total(current, facts, space)]]
 
 
 def loop_line(loop: LoopNow, facts: LoopFacts, width: int, indent: str = "") -> Line:
@@ -88,32 +88,34 @@ def cost(usd: float) -> str:
     return f"${digits.ljust(4, '0')}"
 
 
-def _inside(board: Board, facts: Facts, space: Space, key: str, depth: int) -> Iterator[Line]:
+def _inside(
+    current: SessionNow, facts: GraphFacts, space: Space, key: str, depth: int
+) -> Iterator[Line]:
     """What is in a loop, or in none: its steps, then the loops in it with what they hold."""
-    steps = [step for step in board.running.values() if _innermost(board, step.address) == key]
-    names = [_label(board, step) for step in steps]
+    steps = [step for step in current.running.values() if _innermost(current, step.address) == key]
+    names = [_label(current, step) for step in steps]
     most = int(space.columns * NAMES)
     column = min(max(map(cell_len, names), default=0), most)
     for step, name in zip(steps, names, strict=True):
         yield _step(step, facts, space, (INDENT * depth, padded(name, column)))
-    for loop in [*board.loops.values()]:
-        if _innermost(board, loop.key) == key:
+    for loop in [*current.loops.values()]:
+        if _innermost(current, loop.key) == key:
             yield loop_line(loop, facts.loop(loop.head), space.columns, INDENT * depth)
-            yield from _inside(board, facts, space, loop.key, depth + 1)
+            yield from _inside(current, facts, space, loop.key, depth + 1)
 
 
-def _innermost(board: Board, address: str) -> str:
-    return max((loop.key for loop in board.around(address)), key=len, default="")
+def _innermost(current: SessionNow, address: str) -> str:
+    return max((loop.key for loop in current.around(address)), key=len, default="")
 
 
-def _label(board: Board, step: Running) -> str:
+def _label(current: SessionNow, step: StepNow) -> str:
     """The address of a step without what the lines above it say."""
-    around = _innermost(board, step.address)
+    around = _innermost(current, step.address)
     rest = step.address[len(around) :]
     return flat(rest.partition("]/")[2] if around else rest)
 
 
-def _step(step: Running, facts: Facts, space: Space, start: tuple[str, str]) -> Line:
+def _step(step: StepNow, facts: GraphFacts, space: Space, start: tuple[str, str]) -> Line:
     indent, name = start
     mark = SPINNER[space.frame % len(SPINNER)]
     time = length(max(0.0, space.now - step.since))
@@ -130,7 +132,7 @@ def _step(step: Running, facts: Facts, space: Space, start: tuple[str, str]) -> 
     return tuple(spans)
 
 
-def _said(step: Running, facts: Facts) -> Iterator[str]:
+def _said(step: StepNow, facts: GraphFacts) -> Iterator[str]:
     node = facts.node(step.node)
     if step.attempt > 1:
         yield words("try {attempt} of {most}", attempt=step.attempt, most=node.attempts)
@@ -142,16 +144,16 @@ def _said(step: Running, facts: Facts) -> Iterator[str]:
         yield words("calls {tool}", tool=flat(step.tool))
 
 
-def _total(board: Board, facts: Facts, space: Space) -> Line:
+def _total(current: SessionNow, facts: GraphFacts, space: Space) -> Line:
     """The whole run on one line."""
-    time = length(max(0.0, space.now - (board.began or space.now)))
-    parts = [time, words("steps done: {steps:,}", steps=board.steps)]
-    if board.tokens and facts.budget.tokens is None:
-        parts.append(words("{tokens:,} tokens", tokens=board.tokens))
-    if board.usd or facts.budget.usd is not None or facts.budget.tokens is not None:
-        parts.append(spent_text(board.usd, board.tokens, facts.budget))
-    if board.asked:
-        nodes = ", ".join(flat(node) for node in board.asked.values())
+    time = length(max(0.0, space.now - (current.began or space.now)))
+    parts = [time, words("steps done: {steps:,}", steps=current.steps)]
+    if current.tokens and facts.budget.tokens is None:
+        parts.append(words("{tokens:,} tokens", tokens=current.tokens))
+    if current.usd or facts.budget.usd is not None or facts.budget.tokens is not None:
+        parts.append(spent_text(current.usd, current.tokens, facts.budget))
+    if current.asked:
+        nodes = ", ".join(flat(node) for node in current.asked.values())
         parts.append(words("{nodes} waits for an answer", nodes=nodes))
     return (Span(DOT.join(parts), "dim"),)
 

@@ -11,8 +11,8 @@ from typing import TextIO
 
 from rich.cells import chop_cells
 
+from rondel.cli.live.cells import Line, cut
 from rondel.cli.live.echo import Echo
-from rondel.cli.live.marks import Line, cut
 from rondel.cli.screen import Screen, below
 
 FRAMES = 8

@@ -9,13 +9,13 @@ from typing import Any
 
 from rich.cells import cell_len
 
-from rondel.certificate.faces import label_width, loops_of
+from rondel.certificate.loop_summaries import label_width, loops_of
 from rondel.cli.language import words
-from rondel.cli.live.board import Board, LoopNow, key_of
-from rondel.cli.live.facts import Facts, facts_of
+from rondel.cli.live.cells import Line, Span, cut, flat, sparkline, wrapped
+from rondel.cli.live.facts import GraphFacts, facts_of
 from rondel.cli.live.lines import Space, cost, lines_of, score_text
-from rondel.cli.live.marks import Line, Span, cut, flat, sparkline, wrapped
 from rondel.cli.live.painter import Painter
+from rondel.cli.live.session_now import LoopNow, SessionNow, key_of
 from rondel.cli.screen import visible
 from rondel.cli.tables import wide
 from rondel.cli.views import PlainView
@@ -34,14 +34,14 @@ RECALLED = 8
 class LiveView(PlainView):
     """Prints what is over, and paints below it a line for every step and loop under way."""
 
-    def __init__(self, facts: Facts, agents: int, loops: int) -> None:
+    def __init__(self, facts: GraphFacts, agents: int, loops: int) -> None:
         super().__init__(agents, loops)
         self._facts = facts
-        self._board = Board()
+        self._current = SessionNow()
         self._painter = Painter(self._draw)
 
-    def open(self, title: str, *, simulated: bool, past: Board) -> None:
-        self._board = past
+    def open(self, title: str, *, simulated: bool, past: SessionNow) -> None:
+        self._current = past
         super().open(title, simulated=simulated, past=past)
         for loop in past.loops.values():
             if loop.scores:
@@ -50,8 +50,8 @@ class LiveView(PlainView):
 
     def show(self, event: Event) -> None:
         with self._painter.lock:
-            depth = self._board.depth(str(event.address or ""))
-            self._board.fold(event)
+            depth = self._current.depth(str(event.address or ""))
+            self._current.fold(event)
             if depth < 2 or event.event not in ("node_state_change", "loop:round_completed"):
                 super().show(event)
             else:
@@ -93,12 +93,12 @@ class LiveView(PlainView):
 
     def _round(self, event: Event) -> None:
         address = str(event.address)
-        if self._board.depth(key_of(address)):
+        if self._current.depth(key_of(address)):
             return  # an inner loop is told when it ends
         super()._round(event)
 
     def _inner_loop_ended(self, event: Event) -> None:
-        if self._board.depth(str(event.address)) < 2:
+        if self._current.depth(str(event.address)) < 2:
             super()._inner_loop_ended(event)
 
     def _turn(self, event: Event) -> None:
@@ -120,7 +120,7 @@ class LiveView(PlainView):
         return Span(text, "bold"), Span(sparkline(scores, target), "cyan")
 
     def _draw(self, columns: int, rows: int, frame: int) -> list[Line]:
-        return lines_of(self._board, self._facts, Space(columns, rows, time.time(), frame))
+        return lines_of(self._current, self._facts, Space(columns, rows, time.time(), frame))
 
     _shown: dict[str, Any] = {
         **PlainView._shown,

@@ -10,9 +10,16 @@ from time import monotonic
 from typing import Any
 
 from rondel.errors import JournalError, LeaseLost, RondelError, UnknownSession
-from rondel.journal.postgres.change import Birth, Change, Head, Move, Snapshot, moves_of
+from rondel.journal.postgres.change import (
+    Change,
+    Head,
+    NewSession,
+    NewSnapshot,
+    SessionChanges,
+    moves_of,
+)
 from rondel.journal.postgres.database import Connection
-from rondel.journal.postgres.words import stored, told
+from rondel.journal.postgres.texts import stored, told
 from rondel.journal.rules import check_fork
 
 _APPEND = """
@@ -127,7 +134,7 @@ def write(db: Connection, batch: list[Change], known: set[bytes], again: bool) -
             move.head.length = move.length
 
 
-def _append(db: Connection, moves: dict[int, Move], again: bool) -> None:
+def _append(db: Connection, moves: dict[int, SessionChanges], again: bool) -> None:
     if not moves:
         return
     found = db.execute(_APPEND, _given(moves)).fetchall()
@@ -141,7 +148,7 @@ def _append(db: Connection, moves: dict[int, Move], again: bool) -> None:
             move.refuse(_loss(move, rows.get(key)))
 
 
-def _given(moves: dict[int, Move]) -> dict[str, list[Any]]:
+def _given(moves: dict[int, SessionChanges]) -> dict[str, list[Any]]:
     every = list(moves.values())
     ticks = [
         (key, move.head.length + place, record)
@@ -164,7 +171,7 @@ def _given(moves: dict[int, Move]) -> dict[str, list[Any]]:
     }
 
 
-def _is_there(move: Move, row: list[Any] | None) -> bool:
+def _is_there(move: SessionChanges, row: list[Any] | None) -> bool:
     """Whether it was written by a try whose end nobody heard of."""
     if row is None or not move.records:
         return False
@@ -172,7 +179,7 @@ def _is_there(move: Move, row: list[Any] | None) -> bool:
     return (length, owner, record) == (move.length, _owner(move.head), move.records[-1])
 
 
-def _loss(move: Move, row: list[Any] | None) -> RondelError:
+def _loss(move: SessionChanges, row: list[Any] | None) -> RondelError:
     head = move.head
     if row is None:
         return LeaseLost(f"session {head.id!r} was deleted")
@@ -188,7 +195,7 @@ def _loss(move: Move, row: list[Any] | None) -> RondelError:
 
 
 def _create(
-    db: Connection, births: list[tuple[Change, Birth]], known: set[bytes], again: bool
+    db: Connection, births: list[tuple[Change, NewSession]], known: set[bytes], again: bool
 ) -> None:
     made = []
     for change, birth in births:
@@ -207,7 +214,7 @@ def _create(
         head.made = monotonic() if head.owner is not None else None
 
 
-def _fields(change: Change, birth: Birth) -> dict[str, Any]:
+def _fields(change: Change, birth: NewSession) -> dict[str, Any]:
     row = birth.row
     return {
         "id": stored(row.id),
@@ -232,7 +239,7 @@ def _owner(head: Head) -> str | None:
     return None if head.owner is None else stored(head.owner)
 
 
-def _refusal(birth: Birth, parent_length: int | None) -> RondelError:
+def _refusal(birth: NewSession, parent_length: int | None) -> RondelError:
     row = birth.row
     if row.parent is not None:
         if parent_length is None:
@@ -250,7 +257,7 @@ def _release(db: Connection, releases: list[Change]) -> None:
         db.execute(_RELEASE, (keys, [stored(change.release or "") for change in releases]))
 
 
-def _keep(db: Connection, key: int, snapshot: Snapshot) -> None:
+def _keep(db: Connection, key: int, snapshot: NewSnapshot) -> None:
     db.execute(_SNAPSHOT, (key, snapshot.n, snapshot.state))
     if snapshot.keep is not None:
         db.execute(_FORGET, {"key": key, "keep": snapshot.keep})

@@ -33,7 +33,7 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
-class Birth:
+class NewSession:
     """A session that is to be made, with its values as JSON."""
 
     row: SessionRow
@@ -51,7 +51,7 @@ class Birth:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class NewSnapshot:
     """What the first `n` ticks fold to."""
 
     n: int
@@ -69,8 +69,8 @@ class Change:
     reason: str = ""
     letter: int | None = None
     due: float | None = None
-    birth: Birth | None = None
-    snapshot: Snapshot | None = None
+    birth: NewSession | None = None
+    snapshot: NewSnapshot | None = None
     release: str | None = None
     """The owner who gives the session's lease back, after all that."""
     future: asyncio.Future[None] | None = None
@@ -96,7 +96,7 @@ class Change:
             future.exception()  # nobody need wait for it: the session's next write says so too
 
 
-class Move:
+class SessionChanges:
     """All that one batch changes of one session."""
 
     __slots__ = ("changes", "due", "head", "letters", "reason", "records", "status")
@@ -132,15 +132,15 @@ class Move:
             change.error = error
 
 
-def moves_of(batch: list[Change]) -> dict[int, Move]:
+def moves_of(batch: list[Change]) -> dict[int, SessionChanges]:
     """What a batch comes to for each session that is there and takes writes."""
-    moves: dict[int, Move] = {}
+    moves: dict[int, SessionChanges] = {}
     for change in batch:
         head = change.head
         if head.error is not None and change.release is None:
             change.error = change.error or head.error
         elif change.birth is None and change.release is None:
-            moves.setdefault(head.key, Move(head)).add(change)
+            moves.setdefault(head.key, SessionChanges(head)).add(change)
     return moves
 
 

@@ -1,4 +1,4 @@
-"""Connections for reading and for what is done on return: as many as there are callers at once."""
+"""Connections for reads and small writes: as many as there are callers at once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ IDLE = 4
 _NAP = 0.05
 
 
-class Connections:
+class ConnectionPool:
     """Lends out connections on the caller's thread; reading never waits for writing."""
 
     def __init__(self, database: PostgresDatabase, first: Connection) -> None:

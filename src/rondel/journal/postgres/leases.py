@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rondel.errors import UnknownSession
 from rondel.journal.postgres.database import Connection
-from rondel.journal.postgres.words import stored, told
+from rondel.journal.postgres.texts import stored, told
 from rondel.journal.store import REPLIES_KEPT, Lease, Letter, Reply
 
 _KEY = "(SELECT key FROM rondel.session WHERE id = %(id)s)"

@@ -6,7 +6,7 @@ from typing import Any
 
 from rondel.journal.codec import decode_value
 from rondel.journal.postgres.database import Connection
-from rondel.journal.postgres.words import stored, told
+from rondel.journal.postgres.texts import stored, told
 from rondel.journal.rules import cursor, parse_cursor
 from rondel.journal.store import Due, Page, SessionRow
 

@@ -1,7 +1,7 @@
 """The store in a PostgreSQL database: any number of machines, one driver for each session.
 
 Writing is in `writer` and `batch`, reading ticks in `past`, what goes between processes in
-`pulse`, the database itself in `database`; the schema with its reasons is in `migrations/`.
+`notifications`, the database itself in `database`; the schema with its reasons is in `migrations/`.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from rondel.journal.attachments import used_in
 from rondel.journal.codec import encode_value
 from rondel.journal.compact import encode
 from rondel.journal.crash import ARMED, crash_point
-from rondel.journal.postgres import attachments, leases, past, recollection, rows, verify
-from rondel.journal.postgres.change import Birth, Change, Head, Snapshot, is_fresh
-from rondel.journal.postgres.connections import Connections
+from rondel.journal.postgres import attachments, leases, rows, ticks, verify, working_memory
+from rondel.journal.postgres.change import Change, Head, NewSession, NewSnapshot, is_fresh
+from rondel.journal.postgres.connections import ConnectionPool
 from rondel.journal.postgres.database import PATIENCE, Connection, PostgresDatabase
-from rondel.journal.postgres.pulse import Pulse
-from rondel.journal.postgres.words import stored, told
+from rondel.journal.postgres.notifications import NotificationThread
+from rondel.journal.postgres.texts import stored, told
 from rondel.journal.postgres.writer import Writer
 from rondel.journal.rules import check_deletable, check_fork
+from rondel.journal.sqlite.verify import JournalFindings
 from rondel.journal.store import (
     BATCH,
     ENDED,
@@ -39,7 +40,6 @@ from rondel.journal.store import (
     Reply,
     SessionRow,
 )
-from rondel.journal.verify import JournalFindings
 
 _FRESH = 0.9
 """How much of its time the lease that a session was made with must have left to be good for the
@@ -55,10 +55,10 @@ class PostgresStore:
     def __init__(self, url: str, durability: str = "normal", *, patience: float = PATIENCE) -> None:
         database = PostgresDatabase(url, durability, patience)
         self.name = database.name
-        self._connections = Connections(database, database.open())
+        self._connections = ConnectionPool(database, database.open())
         self._epoch = self._connections.call(_clock) - monotonic()
-        self._pulse = Pulse(database)
-        self._writer = Writer(database, self._pulse.touch)
+        self._notifications = NotificationThread(database)
+        self._writer = Writer(database, self._notifications.touch)
         self._heads: dict[str, Head] = {}
         self._released: WeakValueDictionary[str, Head] = WeakValueDictionary()
         """Sessions whose lease is being given back."""
@@ -72,7 +72,7 @@ class PostgresStore:
         """Add a session, and lease it to `owner`."""
         if row.parent is None:
             check_fork(row, 0)
-        birth = Birth(
+        birth = NewSession(
             row,
             encode_value(row.document, f"the graph of session {row.id!r}"),
             encode_value(row.includes, f"the files of session {row.id!r}"),
@@ -122,13 +122,13 @@ class PostgresStore:
                 fork = db.execute(asked, (key,)).fetchone()
                 check_deletable(id, told(fork[0]) if fork else None, leases.running(db, id))
                 leases.erase(db, key)
-                recollection.forget(db, Group(id, own=True))
+                working_memory.forget(db, Group(id, own=True))
                 attachments.let_go(db, key)
 
         self._after_writing(id)
         self._connections.once(job)
         self._heads.pop(id, None)
-        self._pulse.touch()
+        self._notifications.touch()
 
     def ended_before(self, time: float, limit: int = 1000) -> list[str]:
         """Sessions that ended before then and whose past no fork shares, oldest first."""
@@ -174,7 +174,7 @@ class PostgresStore:
 
     def read(self, id: str, start: int, stop: int | None = None) -> Sequence[AnyTick]:
         """The ticks from the `start`-th on, the shared past of a fork included."""
-        return self._connections.call(lambda db: past.read_ticks(db, id, start, stop))
+        return self._connections.call(lambda db: ticks.read_ticks(db, id, start, stop))
 
     def scan(self, id: str, start: int = 0) -> Iterator[Sequence[AnyTick]]:
         """The same in batches, for sessions of any length."""
@@ -209,7 +209,7 @@ class PostgresStore:
         """
         head = self._heads.get(id)
         if head is not None and head.owner == owner and head.error is None:
-            self._pulse.keep(owner, ttl)
+            self._notifications.keep(owner, ttl)
             return True
         return self._connections.call(lambda db: leases.renew(db, id, owner, ttl))
 
@@ -239,7 +239,7 @@ class PostgresStore:
         number = self._connections.once(lambda db: leases.post(db, id, control))
         if number is None:
             raise UnknownSession(f"there is no session {id!r}")
-        self._pulse.touch()
+        self._notifications.touch()
         return number
 
     def letters(self, id: str) -> list[Letter]:
@@ -249,7 +249,7 @@ class PostgresStore:
     def reply(self, id: str, letter: int, refusal: str = "") -> None:
         """Answer a letter that leads to no tick."""
         self._connections.call(lambda db: leases.reply(db, id, letter, refusal))
-        self._pulse.touch()
+        self._notifications.touch()
 
     def reply_to(self, letter: int) -> Reply | None:
         """What became of a letter, for an hour after it was answered; None before."""
@@ -264,26 +264,26 @@ class PostgresStore:
 
     def changes(self) -> int:
         """A number that changes when another process has written."""
-        return self._pulse.changes()
+        return self._notifications.changes()
 
     # Snapshots
 
     def save_snapshot(self, id: str, n: int, blob: bytes, keep: int | None = None) -> Durable:
         """Keep what the first `n` ticks fold to."""
-        snapshot = Snapshot(n, past.pack(blob), keep)
+        snapshot = NewSnapshot(n, ticks.pack(blob), keep)
         return self._writer.submit(Change(self._head(id), snapshot=snapshot))
 
     def latest_snapshot(self, id: str, at_most: int | None = None) -> tuple[int, bytes] | None:
         """The newest snapshot of at most that many ticks, from the shared past too."""
-        return self._connections.call(lambda db: past.latest_snapshot(db, id, at_most))
+        return self._connections.call(lambda db: ticks.latest_snapshot(db, id, at_most))
 
     # Working memory
 
     def remember(self, promotion: Promotion, since: float, size: int) -> list[MemoryEntry]:
         """Make these the step's entries, and drop what is too old or too much."""
-        entries = recollection.encoded(promotion)
+        entries = working_memory.encoded(promotion)
         return self._connections.call(
-            lambda db: recollection.remember(db, promotion, entries, since, size)
+            lambda db: working_memory.remember(db, promotion, entries, since, size)
         )
 
     def recall(
@@ -291,16 +291,16 @@ class PostgresStore:
     ) -> list[MemoryEntry]:
         """The group's newest entries, newest first."""
         return self._connections.call(
-            lambda db: recollection.recall(db, group, since, limit, least)
+            lambda db: working_memory.recall(db, group, since, limit, least)
         )
 
     def forget(self, group: Group) -> int:
         """Empty a group."""
-        return self._connections.call(lambda db: recollection.forget(db, group))
+        return self._connections.call(lambda db: working_memory.forget(db, group))
 
     def groups(self) -> list[GroupSummary]:
         """The groups that have entries."""
-        return self._connections.call(recollection.groups)
+        return self._connections.call(working_memory.groups)
 
     # Attachments
 
@@ -352,7 +352,7 @@ class PostgresStore:
     def close(self) -> None:
         """Make everything durable and let go of the database."""
         self._writer.close()
-        self._pulse.close()
+        self._notifications.close()
         self._connections.close()
 
     def _after_writing(self, id: str) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 from rondel.errors import JournalError
 from rondel.journal.postgres import rows
 from rondel.journal.postgres.database import Connection
-from rondel.journal.postgres.words import told
-from rondel.journal.verify import JournalFindings, SessionFindings
+from rondel.journal.postgres.texts import told
+from rondel.journal.sqlite.verify import JournalFindings, SessionFindings
 
 _SESSIONS = """
 SELECT s.key, s.id, s.parent_length, h.length, t.ticks, t.first, t.last,

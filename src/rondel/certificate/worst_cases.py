@@ -1,0 +1,157 @@
+"""What one entry of every loop and graph costs at most, reckoned from the inside out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from rondel.certificate.bounds import Bound
+from rondel.certificate.cost import NOTHING, Cost, smaller
+from rondel.certificate.forest import Body, Forest
+from rondel.certificate.guaranteed import is_contract_way, may_fire
+from rondel.graph.guarantees import Guarantee
+from rondel.graph.plan import Plan
+from rondel.graph.spec import Budget
+
+
+@dataclass(slots=True)
+class WorstCases:
+    """The worst case of one entry, for every body of a forest."""
+
+    plan: Plan
+    bounds: Mapping[Body, Bound]
+    steps: Sequence[Cost]
+    """By node: one step of it, without what a graph inside it does."""
+    calls: Sequence[Cost]
+    """By node: one model call of it."""
+    ceiling: Cost
+    """What no run exceeds, since `limits.max_steps` bounds its steps."""
+    costs: dict[Body, Cost] = field(default_factory=dict)
+    largest: dict[Body, Cost] = field(default_factory=dict)
+    """The largest single model call in a body."""
+    forced: dict[Body, set[int]] = field(default_factory=dict)
+    """The edges out of a body that contracts of loops inside it may take."""
+    inner: dict[int, Body] = field(default_factory=dict)
+    """By node: the graph inside it."""
+
+    def rounds(self, body: Body) -> int:
+        """How often an entry of the body runs what is in it."""
+        return 1 if body.head is None else self.bounds[body].rounds
+
+    def reruns_head(self, body: Body) -> bool:
+        """Whether the head may run once more, after the last round."""
+        scope = body.scope
+        if scope is None or body.head is None or scope.exit_now:
+            return False
+        forced, apart = self.forced[body], self.bounds[body].apart
+        return any(
+            index in forced or (index not in apart and self._fires(index)) for index in scope.exits
+        )
+
+    def _fires(self, index: int) -> bool:
+        edge = self.plan.edges[index]
+        return may_fire(edge) and not is_contract_way(edge)
+
+    def reckon(self, body: Body) -> None:
+        """Enter one body; what is inside it has been entered before."""
+        loops = [loop for heads in body.loops for loop in heads]
+        self.forced[body] = self._forced(body, loops)
+        calls = [self._call(node) for node in body.plain]
+        calls += [self.largest[loop] for loop in loops]
+        self.largest[body] = _most(calls)
+        if body.scope is None:
+            self.costs[body] = self.ceiling
+            return
+        cost = NOTHING
+        for node in body.plain:
+            cost += self._node(node)
+        for heads in body.loops:
+            cost += _most([self.costs[loop] for loop in heads])
+        cost = cost.at_most(self.ceiling).times(self.rounds(body))
+        if body.head is not None and self.reruns_head(body):
+            cost += self._node(body.head)
+        budget = self.plan.spec.limits.budget if body.around is None else body.scope.contract.budget
+        if body.owner is not None:
+            budget = Budget()
+        self.costs[body] = within(cost, budget, self.largest[body]).at_most(self.ceiling)
+
+    def _node(self, node: int) -> Cost:
+        inner = self.inner.get(node)
+        return self.steps[node] if inner is None else self.steps[node] + self.costs[inner]
+
+    def _call(self, node: int) -> Cost:
+        inner = self.inner.get(node)
+        return self.calls[node] if inner is None else self.largest[inner]
+
+    def _forced(self, body: Body, loops: Sequence[Body]) -> set[int]:
+        inside = set(body.nodes) if loops else set()
+        return {
+            edge
+            for loop in loops
+            for edge in (*self.forced[loop], *_ways(self.plan, loop))
+            if self.plan.edges[edge].target not in inside
+        }
+
+
+def worst_cases_of(
+    forest: Forest, bounds: Mapping[Body, Bound], guarantees: Sequence[Guarantee]
+) -> WorstCases:
+    """The worst cases of a forest."""
+    plan = forest.plan
+    steps = [
+        step_cost(guarantee, node.spec.retry.max_attempts)
+        for node, guarantee in zip(plan.nodes, guarantees, strict=True)
+    ]
+    cap = _most(steps).times(plan.max_steps)
+    for edge in plan.edges:
+        if edge.spec.dynamic is not None:  # each part is a step, and nobody knows how many
+            steps[edge.target] = replace(steps[edge.target], steps=plan.max_steps)
+    calls = [Cost(0, 0, guarantee.calls.tokens, guarantee.calls.usd) for guarantee in guarantees]
+    worst_cases = WorstCases(plan, bounds, steps, calls, cap)
+    for graph in reversed(forest.graphs):
+        for body in reversed(graph):
+            worst_cases.reckon(body)
+        if graph[0].owner is not None:
+            worst_cases.inner[graph[0].owner] = graph[0]
+    return worst_cases
+
+
+def step_cost(guarantee: Guarantee, attempts: int) -> Cost:
+    """The most that one step of a node takes, all its attempts counted."""
+    calls = guarantee.calls
+    if calls.most == 0:
+        return Cost(1)
+    if calls.most is None:
+        return Cost(1, None, None, None)
+    most = calls.most * attempts
+    return Cost(
+        1,
+        most,
+        None if calls.tokens is None else calls.tokens * most,
+        None if calls.usd is None else calls.usd * most,
+    )
+
+
+def within(cost: Cost, budget: Budget, call: Cost) -> Cost:
+    """The cost under a budget, which may be overrun by the call in flight, if that is bounded."""
+    tokens, usd = cost.tokens, cost.usd
+    if budget.tokens is not None and call.tokens is not None:
+        tokens = smaller(tokens, budget.tokens + call.tokens)
+    if budget.usd is not None and call.usd is not None:
+        usd = smaller(usd, budget.usd + call.usd)
+    return Cost(cost.steps, cost.calls, tokens, usd)
+
+
+def _most(costs: Sequence[Cost]) -> Cost:
+    most = NOTHING
+    for cost in costs:
+        most = most.or_more(cost)
+    return most
+
+
+def _ways(plan: Plan, loop: Body) -> Sequence[int]:
+    """The edges by which a loop's contract may leave it."""
+    if loop.scope is not None:
+        return tuple(loop.scope.ways)
+    out = (index for node in loop.nodes for index in plan.nodes[node].out)
+    return [index for index in out if plan.edges[index].trigger]

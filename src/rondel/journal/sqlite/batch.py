@@ -1,0 +1,115 @@
+"""What a group of writes does to an open transaction."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from rondel.errors import LeaseLost, RondelError
+from rondel.journal.sqlite.checksums import chained
+from rondel.journal.sqlite.database import PAGE
+from rondel.journal.sqlite.write import Head, Write
+
+_TAIL = "SELECT seq, session, n FROM tick ORDER BY seq DESC LIMIT 1"
+_SETTLE = "UPDATE head SET length = ?, last = ? WHERE session = ? AND length < ?"
+_MOVE = "UPDATE head SET length = ?, last = ? WHERE session = ? AND length = ? AND owner IS ?"
+_INSERT = "INSERT INTO tick (seq, session, n, prev, record, sum) VALUES "
+_FIELDS = 6
+_INSERTS = [(rows, _INSERT + ", ".join(["(?, ?, ?, ?, ?, ?)"] * rows)) for rows in (64, 16, 4, 1)]
+"""One statement for many rows takes half as long as one for each."""
+
+ENDS = "SELECT length, last, (SELECT sum FROM tick WHERE seq = last)"
+WHERE_IT_ENDS = " FROM extent WHERE session = ?"
+"""Where the ticks of a session end, and the checksum there."""
+
+
+def apply(db: sqlite3.Connection, batch: list[Write]) -> tuple[list[Head], int]:
+    """Put the batch into the open transaction, without what has become impossible.
+
+    The sessions that have new ticks, and how many pages that takes, roughly.
+    """
+    db.execute("SAVEPOINT batch")
+    seq = _settle_last(db)
+    heads: list[Head] = []
+    values: list[int | bytearray | None] = []
+    size = 0
+    for write in batch:
+        head, record = write.head, write.record
+        if head.error is not None or write.also is not None:
+            _do_other_change(db, write)
+        if record is None or write.error is not None:
+            continue
+        length = head.length
+        if length == head.stored:
+            heads.append(head)
+        seq += 1
+        head.sum = chained(head.sum, record)
+        values += (seq, head.key, length, head.last, bytearray(record), head.sum)
+        head.length = length + 1
+        head.last = seq
+        size += len(record)
+    moves = [(head.length, head.last, head.key, head.stored, head.owner) for head in heads]
+    if heads and db.executemany(_MOVE, moves).rowcount != len(heads):
+        return _apply_without_losers(db, batch, heads)
+    _insert(db, values)
+    return heads, 2 + len(heads) // 16 + size // PAGE
+
+
+def _insert(db: sqlite3.Connection, values: list[int | bytearray | None]) -> None:
+    """Add the rows of ticks whose fields these are, one after the other."""
+    start = 0
+    for rows, statement in _INSERTS:
+        width = rows * _FIELDS
+        while len(values) - start >= width:
+            db.execute(statement, values[start : start + width])
+            start += width
+
+
+def _settle_last(db: sqlite3.Connection) -> int:
+    """Bring the head of the file's last tick up to date; the tick's place."""
+    row = db.execute(_TAIL).fetchone()
+    if row is None:
+        return 0
+    seq, session, n = row
+    db.execute(_SETTLE, (n + 1, seq, session, n + 1))
+    return int(seq)
+
+
+def _do_other_change(db: sqlite3.Connection, write: Write) -> None:
+    """What is asked for besides a tick, or instead of one, unless that is impossible."""
+    if write.head.error is not None:
+        write.error = write.head.error
+    elif write.also is not None and write.error is None:
+        try:
+            write.also(db)
+        except RondelError as error:
+            write.error = error
+            if not write.head.key:
+                write.head.error = error
+
+
+def _apply_without_losers(
+    db: sqlite3.Connection, batch: list[Write], heads: list[Head]
+) -> tuple[list[Head], int]:
+    """Some session is not as this process left it: begin again without such sessions."""
+    db.execute("ROLLBACK TO batch")
+    for head in heads:
+        row = db.execute(ENDS + ", owner" + WHERE_IT_ENDS, (head.key,)).fetchone()
+        if row is None or (row[0], row[3]) != (head.stored, head.owner):
+            head.error = _lost(head, row)
+        else:
+            head.place(*row[:3])
+    return apply(db, batch)
+
+
+def _lost(head: Head, row: tuple[int, int | None, int | None, str | None] | None) -> RondelError:
+    if row is None:
+        return LeaseLost(f"session {head.id!r} was deleted")
+    length, _, _, owner = row
+    if owner is not None and owner != head.owner:
+        return LeaseLost(f"session {head.id!r} is driven by {owner} now; acquire it first")
+    if length != head.stored:
+        return LeaseLost(
+            f"somebody else wrote to session {head.id!r}: it has {length} ticks where this "
+            f"process knew {head.stored}; acquire it and read it again"
+        )
+    return LeaseLost(f"the lease of session {head.id!r} was given back; acquire it first")

@@ -1,0 +1,82 @@
+"""Where a session's ticks end, and a change of it on its way into the file."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+
+from rondel.errors import RondelError
+from rondel.journal.sqlite.checksums import first
+
+
+class Head:
+    """Where a session's ticks end, as far as this process has written them."""
+
+    __slots__ = ("error", "id", "key", "last", "length", "owner", "stored", "sum", "until")
+
+    def __init__(self, id: str, key: int = 0) -> None:
+        self.id = id
+        self.key = key
+        self.length = 0
+        """How many ticks it has, with those of the transaction under way."""
+        self.last: int | None = None
+        """The place of the last of them."""
+        self.sum = 0
+        """The checksum of the last of them, or what the chain begins with."""
+        self.stored = 0
+        """How many it has without those of the transaction under way."""
+        self.owner: str | None = None
+        self.until = 0.0
+        """When the lease ends that the session was made with, until somebody has asked for it."""
+        self.error: RondelError | None = None
+        """Why the session takes no more writes, until it is acquired again."""
+
+    def place(self, length: int, last: int | None, sum: int | None) -> None:
+        """Its ticks end there."""
+        self.length = self.stored = length
+        self.last = last
+        self.sum = first(self.key) if sum is None else sum
+
+
+class Write:
+    """A tick, or another change, and the future of whoever waits until it is durable."""
+
+    __slots__ = ("alone", "also", "deadline", "error", "future", "head", "record")
+
+    def __init__(
+        self,
+        head: Head,
+        record: bytes | None,
+        also: Callable[[sqlite3.Connection], object] | None = None,
+        deadline: float | None = None,
+        *,
+        alone: bool = False,
+    ) -> None:
+        self.head = head
+        self.record = record
+        self.also = also
+        self.deadline = deadline
+        """When it is refused if another process is still in the way, by the monotonic clock."""
+        self.alone = alone
+        """Whether it is written in a transaction of its own, after all that came before."""
+        self.error: RondelError | None = None
+        self.future: asyncio.Future[None] | None = None
+        """None if nobody can wait for it."""
+
+    def settle(self) -> None:
+        """It is durable or has its error: whoever waits goes on, in a later turn of their loop."""
+        future = self.future
+        if future is None or future.done():
+            return
+        if self.error is None:
+            future.set_result(None)
+        else:
+            future.set_exception(self.error)
+            future.exception()  # nobody has to ask: the session takes no more writes
+
+
+def settle_all(writes: list[Write]) -> None:
+    """Let all who wait for these go on; called in their loop."""
+    for write in writes:
+        write.settle()

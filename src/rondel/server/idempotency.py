@@ -1,0 +1,98 @@
+"""Idempotency keys: who asks again with the same key gets the same answer, and nothing twice."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Awaitable, Callable
+from hashlib import sha256
+from typing import Annotated, cast
+
+import msgspec
+from fastapi import Header
+from pydantic import BaseModel
+from starlette.responses import Response
+
+from rondel.errors import KeyReused
+from rondel.server.access import Caller
+from rondel.server.problems import Refusal
+from rondel.server.server_database import ServerDatabase
+from rondel.server.site import Site
+
+Key = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        max_length=200,
+        description="The same key with the same request gets the same answer, for a day.",
+    ),
+]
+KEPT = 86_400.0
+"""Seconds for which an answer is kept."""
+
+UNDER_WAY = 60.0
+"""Seconds after which a request that has no answer yet is taken for lost."""
+
+
+HEADERS = ("Location", "ETag")
+
+
+async def once(
+    site: Site,
+    caller: Caller,
+    key: str | None,
+    what: str,
+    body: BaseModel,
+    make: Callable[[], Awaitable[Response]],
+) -> Response:
+    """What `make` answers, or what it answered when it was asked with this key before.
+
+    A request that is refused leaves no trace: the key can be used again.
+    """
+    if key is None:
+        return await make()
+    groups = "*" if caller.groups is None else "\0".join(sorted(caller.groups))
+    own = sha256(f"{groups}\0\0{what}\0\0{key}".encode()).hexdigest()
+    asked = msgspec.json.encode(body.model_dump(mode="json"), order="sorted")
+    before = _reserve(site.database, own, sha256(asked).hexdigest(), key)
+    if before is not None:
+        return before
+    try:
+        answer = await make()
+    except BaseException:
+        with site.database.write() as db:
+            db.execute("DELETE FROM reply WHERE key = ?", (own,))
+        raise
+    headers = {name: answer.headers[name] for name in HEADERS if name in answer.headers}
+    with site.database.write() as db:
+        db.execute(
+            "UPDATE reply SET status = ?, headers = ?, body = ? WHERE key = ?",
+            (answer.status_code, json.dumps(headers), bytes(answer.body), own),
+        )
+    return answer
+
+
+def _reserve(database: ServerDatabase, own: str, digest: str, key: str) -> Response | None:
+    """The answer that the key stands for; None if it stands for this request from now on."""
+    now = time.time()
+    with database.write() as db:
+        db.execute("DELETE FROM reply WHERE created_at < ?", (now - KEPT,))
+        db.execute(
+            "DELETE FROM reply WHERE key = ? AND status IS NULL AND created_at < ?",
+            (own, now - UNDER_WAY),
+        )
+        made = db.execute(
+            "INSERT OR IGNORE INTO reply (key, digest, created_at) VALUES (?, ?, ?)",
+            (own, digest, now),
+        ).rowcount
+    if made:
+        return None
+    rows = database.rows("SELECT digest, status, headers, body FROM reply WHERE key = ?", own)
+    asked, status, headers, body = rows[0] if rows else (digest, None, None, None)
+    if asked != digest:
+        raise KeyReused(f"the idempotency key {key!r} stood for another request; use a new one")
+    if status is None:
+        raise Refusal(409, "under_way", f"the request with the key {key!r} is under way", 1.0)
+    return Response(
+        cast(bytes, body), cast(int, status), json.loads(cast(str, headers)), "application/json"
+    )

@@ -1,0 +1,108 @@
+"""A session as a conversation: what it says until somebody else has the word."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from rondel.engine.core.state import ENDED
+from rondel.errors import RondelError
+from rondel.server.site import Site
+from rondel.sessions.event import Event
+from rondel.sessions.events import Narrator
+from rondel.sessions.overview import open_questions, state_of
+from rondel.sessions.records import Result
+from rondel.sessions.session import Session
+
+RESTING = frozenset({*ENDED, "waiting", "suspended_locked", "paused"})
+"""States in which a session waits for somebody, or is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionReply:
+    """What a session has come to: its output, a question, or why there is neither."""
+
+    status: str
+    text: str
+    result: Result
+    questions: list[dict[str, Any]]
+
+    @property
+    def is_error(self) -> bool:
+        """Whether nobody can go on by saying something."""
+        return self.status in ("failed", "cancelled", "suspended_locked", "paused")
+
+    def face(self, id: str) -> dict[str, Any]:
+        """The same for programs."""
+        return {
+            "session_id": id,
+            "status": self.status,
+            "reason": self.result.reason,
+            "output": self.result.output,
+            "data": self.result.data,
+            "loops": msgspec.to_builtins(self.result.loops),
+            "usage": msgspec.to_builtins(self.result.usage),
+            "questions": self.questions,
+        }
+
+
+def last_event(site: Site, session: Session) -> int:
+    """The number of the session's newest event."""
+    narrator = Narrator(session.id, session.plan)
+    for ticks in site.engine.store.scan(session.id):
+        for tick in ticks:
+            narrator.tell(tick)
+    return narrator.seq
+
+
+async def until_rest(site: Site, session: Session, after: int) -> AsyncIterator[Event]:
+    """The events after a number, until the session waits for somebody or is over."""
+    try:
+        async for event in session.events(after):
+            yield event
+            if event.event == "session_state_change" and event.data["status"] in RESTING:
+                return
+            if site.hub.closing:
+                return
+    except RondelError:
+        return
+
+
+def session_reply(site: Site, session: Session) -> SessionReply:
+    """What the session has come to so far."""
+    state = state_of(site.engine, session)
+    result = session.snapshot()
+    questions = open_questions(state)
+    return SessionReply(result.status, _text(result, questions), result, questions)
+
+
+def _text(result: Result, questions: list[dict[str, Any]]) -> str:
+    if questions and result.status == "waiting":
+        return question_text(questions[0])
+    if result.status in ("completed", "bounded"):
+        return result.output or ""
+    why = result.message or result.reason
+    return f"the session is {result.status}" + (f": {why}" if why else "")
+
+
+def question_text(question: dict[str, Any]) -> str:
+    """A question as a person reads it: what to look at, what is asked, and what to say."""
+    shown = [str(m["content"]) for m in question["messages"] if isinstance(m["content"], str)]
+    parts = [*shown, str(question["description"]).strip()]
+    if question["actions"]:
+        parts.append(f"({' / '.join(question['actions'])})")
+    return "\n\n".join(part for part in parts if part)
+
+
+def round_text(event: Event) -> str | None:
+    """One line on a round that is over, or on a loop's end; None for other events."""
+    data = event.data
+    if event.event == "loop:round_completed":
+        score = "" if data["score"] is None else f", score {data['score']:g}"
+        return f"{event.address}: round {data['round']} is over{score}"
+    if event.event == "loop:exited":
+        return f"{event.address}: {data['exit_reason']} after {data['rounds']} rounds"
+    return None
