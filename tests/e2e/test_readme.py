@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import environment as environments
+from benchmarks.contender import Contender
 from tests.e2e.command import BIN, ROOT, environment
 
 README = ROOT / "README.md"
@@ -27,6 +29,8 @@ FILE = re.compile(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", re.DOTALL)
 CONSOLE = re.compile(r"```console\n(\$ .*?\n)(.*?)```", re.DOTALL)
 SESSION = re.compile(r"\b[0-9a-f]{16}\b")
 VARIES = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|\d\d:\d\d:\d\d|\b\d+\.\ds\b")
+ENVIRONMENT = re.compile(r"<!-- environment: (.+) -->")
+"""What a page about another engine needs beside Rondel; its `python` has that installed."""
 TESTS = re.compile(r"`(tests/[\w/.]+)`")
 
 
@@ -47,6 +51,20 @@ def printed(command: str, folder: Path, **more: str) -> str:
 def lasting(output: str) -> str:
     """What every run prints, whatever the time and however wide a column of times is."""
     return re.sub(" +", " ", VARIES.sub("", output))
+
+
+def with_another_engine(requirements: list[str], home: Path) -> dict[str, str]:
+    """The variables of a shell in which `python` is that of another engine."""
+    engine = Contender(requirements[0], requirements[0], requirements[0], tuple(requirements))
+    environments.make(engine)
+    path = os.pathsep.join([str(environments.python_of(engine).parent), environment()["PATH"]])
+    return {
+        "PATH": path,
+        "HOME": str(home),
+        "CREWAI_STORAGE_DIR": str(home / "kept"),
+        "CREWAI_DISABLE_TELEMETRY": "true",
+        "OTEL_SDK_DISABLED": "true",
+    }
 
 
 def make(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -78,6 +96,8 @@ def test_a_page_shows_what_its_commands_print(
     more = {}
     if "$DATABASE_URL" in text:
         more["DATABASE_URL"] = request.getfixturevalue("database")
+    if needed := ENVIRONMENT.search(text):
+        more |= with_another_engine(needed[1].split(), tmp_path)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     for name, content in FILE.findall(text):
         (tmp_path / name).parent.mkdir(exist_ok=True)
