@@ -84,7 +84,7 @@ def told() -> dict[str, list[dict[str, Any]]]:
     seen: dict[str, list[Event]] = {}
     for event in asyncio.run(_sessions()):
         seen.setdefault(event.event, []).append(event)
-    return {name: [_face(event) for event in events] for name, events in seen.items()}
+    return {name: [_json(event) for event in events] for name, events in seen.items()}
 
 
 async def _sessions() -> list[Event]:
@@ -122,7 +122,7 @@ async def _live(session: Session, events: list[Event]) -> None:
     events += [event async for event in session.events() if event.seq is None]
 
 
-def _face(event: Event) -> dict[str, Any]:
+def _json(event: Event) -> dict[str, Any]:
     seq = {} if event.seq is None else {"seq": event.seq}
     place = {"node_id": event.node_id, "address": event.address}
     return {
@@ -151,8 +151,8 @@ def page() -> str:
         )
         parts.append(f"\n## `{name}`\n\n{said['when']}\n\n| `data` | |\n|---|---|\n{rows}\n")
         if name in told():
-            faces = [_steady(event) for event in told()[name]]
-            shown = min(faces, key=lambda event: (-len(event["data"]), json.dumps(event)))
+            steady = [_steady(event) for event in told()[name]]
+            shown = min(steady, key=lambda event: (-len(event["data"]), json.dumps(event)))
             text = json.dumps(shown, ensure_ascii=False, indent=2)
             parts.append(f"\n```json\n{text}\n```\n")
     return "".join(parts)
@@ -166,8 +166,8 @@ def _steady(event: dict[str, Any]) -> dict[str, Any]:
 def _lasting(value: Any) -> Any:
     match value:
         case dict():
-            face = {key: _lasting(item) for key, item in value.items()}
-            return {**face, "timestamp": NOON} if "timestamp" in face else face
+            fields = {key: _lasting(item) for key, item in value.items()}
+            return {**fields, "timestamp": NOON} if "timestamp" in fields else fields
         case list():
             return [_lasting(item) for item in value]
         case float():

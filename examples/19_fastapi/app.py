@@ -53,7 +53,7 @@ def session_of(request: Request, id: str) -> Session:
         raise HTTPException(404, str(error)) from None
 
 
-def face(session: Session) -> dict[str, Any]:
+def session_json(session: Session) -> dict[str, Any]:
     """A draft as this application shows it."""
     now = session.snapshot()
     asks = [{"node": each.node_id, "text": each.description} for each in session.questions()]
@@ -66,13 +66,13 @@ async def start(request: Request, topic: Topic) -> dict[str, Any]:
     engine: Engine = request.app.state.engine
     session = await engine.start(GRAPH, topic.topic)
     await session.settled()
-    return face(session)
+    return session_json(session)
 
 
 @app.get("/drafts/{id}")
 async def show(request: Request, id: str) -> dict[str, Any]:
     """A draft as it stands."""
-    return face(session_of(request, id))
+    return session_json(session_of(request, id))
 
 
 @app.post("/drafts/{id}/answer")
@@ -84,4 +84,4 @@ async def answer(request: Request, id: str, answer: Answer) -> dict[str, Any]:
     except RondelError as error:
         raise HTTPException(409, str(error)) from None
     await session.settled()
-    return face(session)
+    return session_json(session)

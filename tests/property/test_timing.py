@@ -35,12 +35,12 @@ def without_clock(value: Any) -> Any:
     return TIME.sub("TIME", value) if isinstance(value, str) else value
 
 
-def face(record: Any) -> Any:
+def fields(record: Any) -> Any:
     return without_clock(msgspec.to_builtins(record))
 
 
 def outcome(result: Result) -> dict[str, Any]:
-    told: dict[str, Any] = face(result)
+    told: dict[str, Any] = fields(result)
     del told["session_id"]
     return told
 
@@ -49,7 +49,7 @@ def told_per_node(events: list[Event]) -> dict[str | None, list[Any]]:
     """Per node and loop, its events in order, without their numbers."""
     found: dict[str | None, list[Any]] = defaultdict(list)
     for each in events:
-        found[each.node_id].append((each.event, face(each.data)))
+        found[each.node_id].append((each.event, fields(each.data)))
     return dict(found)
 
 
@@ -75,7 +75,7 @@ def test_shuffled_timing_gives_the_same_session(case: Case, first: int, second: 
         return
     assert outcome(result) == outcome(result2)
     assert executions(steps) == executions(steps2)
-    assert [face(step) for step in steps] == [face(step) for step in steps2]
+    assert [fields(step) for step in steps] == [fields(step) for step in steps2]
     assert told_per_node(events) == told_per_node(events2)
 
 
@@ -155,7 +155,7 @@ def test_parallel_loops_in_a_loop_do_not_feel_each_others_pace(
     )
     assert result.status == "completed"
     assert outcome(result) == outcome(result2)
-    assert [face(step) for step in steps] == [face(step) for step in steps2]
+    assert [fields(step) for step in steps] == [fields(step) for step in steps2]
     assert told_per_node(events) == told_per_node(events2)
     ran = [step.node_id for step in steps if step.node_id.startswith("a")]
     assert len(ran) == outer * sum(widths)
@@ -180,7 +180,7 @@ def test_the_order_in_which_people_answer_changes_nothing(order: list[str]) -> N
             for name in order:
                 await session.answer(f"from {name}", node=name)
             result = await session.result()
-            return result.output, [face(step) for step in session.steps()]
+            return result.output, [fields(step) for step in session.steps()]
 
     output, steps = asyncio.run(main())
     assert output == "from h0 from h1 from h2 from h3"

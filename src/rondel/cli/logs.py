@@ -48,7 +48,7 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The record as a line."""
-        return json.dumps(_face(record), ensure_ascii=False, default=str)
+        return json.dumps(_json(record), ensure_ascii=False, default=str)
 
 
 class TextLines(logging.Formatter):
@@ -56,23 +56,24 @@ class TextLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The record as a line."""
-        face = _face(record)
-        head = f"{face.pop('time')} {face.pop('level')} {face.pop('logger')}: {face.pop('message')}"
-        rest = [f"{name}={json.dumps(value, default=str)}" for name, value in face.items()]
+        fields = _json(record)
+        time, level, logger = fields.pop("time"), fields.pop("level"), fields.pop("logger")
+        head = f"{time} {level} {logger}: {fields.pop('message')}"
+        rest = [f"{name}={json.dumps(value, default=str)}" for name, value in fields.items()]
         return " ".join([head.replace("\n", " "), *rest])
 
 
-def _face(record: logging.LogRecord) -> dict[str, Any]:
+def _json(record: logging.LogRecord) -> dict[str, Any]:
     at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-    face: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "time": at.replace("+00:00", "Z"),
         "level": record.levelname.lower(),
         "logger": record.name,
         "message": record.getMessage().strip(),
     }
-    face |= {name: getattr(record, name) for name in FIELDS if hasattr(record, name)}
+    fields |= {name: getattr(record, name) for name in FIELDS if hasattr(record, name)}
     if record.exc_info and record.exc_info[0] is not None:
-        face["error"] = record.exc_info[0].__name__  # what it says may hold a secret
+        fields["error"] = record.exc_info[0].__name__  # what it says may hold a secret
         frames = traceback.extract_tb(record.exc_info[2])
-        face["where"] = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
-    return face
+        fields["where"] = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
+    return fields

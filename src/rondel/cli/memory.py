@@ -91,15 +91,15 @@ async def _list(engine: Engine, wish: Wish) -> None:
     if not wish.words and wish.session is None:
         known = engine.store.groups()
         if wish.as_json:
-            print(document({"groups": list(map(_group_face, known))}))
+            print(document({"groups": list(map(_group_json, known))}))
         else:
             _print_groups(known)
         return
     group = _group(engine, wish)
     entries = engine.store.recall(group, 0.0, MOST)[::-1]
     if wish.as_json:
-        face = {"group": group.name, "own": group.own, "entries": list(map(_entry_face, entries))}
-        print(document(face))
+        fields = {"group": group.name, "own": group.own, "entries": list(map(_entry_json, entries))}
+        print(document(fields))
     else:
         _print_entries(entries)
 
@@ -108,7 +108,7 @@ async def _promote(engine: Engine, wish: Wish) -> None:
     session, address = find(engine, wish.words[0]), wish.words[1]
     entries = await engine.promote(session.id, address, wish.confidence)
     if wish.as_json:
-        print(document({"entries": list(map(_entry_face, entries))}))
+        print(document({"entries": list(map(_entry_json, entries))}))
     elif entries:
         print(f"{_counted(len(entries))} of {address} in {_called(entries[0].group)}")
     else:
@@ -265,7 +265,7 @@ def _said(content: Any, data: dict[str, Any]) -> str:
     return short(content_text({"content": content, "data": data}), FEW)
 
 
-def _group_face(known: GroupSummary) -> dict[str, Any]:
+def _group_json(known: GroupSummary) -> dict[str, Any]:
     return {
         "group": known.group.name,
         "own": known.group.own,
@@ -274,7 +274,7 @@ def _group_face(known: GroupSummary) -> dict[str, Any]:
     }
 
 
-def _entry_face(entry: MemoryEntry) -> dict[str, Any]:
-    face: dict[str, Any] = msgspec.to_builtins(entry)
+def _entry_json(entry: MemoryEntry) -> dict[str, Any]:
+    fields: dict[str, Any] = msgspec.to_builtins(entry)
     group = {"group": entry.group.name, "own": entry.group.own}
-    return {**face, **group, "created_at": to_microsecond(entry.created_at)}
+    return {**fields, **group, "created_at": to_microsecond(entry.created_at)}

@@ -53,13 +53,13 @@ async def _replay(db: str | None, id: str, to: str | None, only_state: bool, as_
         state = session.past.state_at(length)
         result, questions = result_of(session.id, state), questions_of(state)
     if as_json:
-        print(json_line(_face(result, questions, to)))
+        print(json_line(_json(result, questions, to)))
     else:
         _print(result, questions, to)
     return 0
 
 
-def _face(result: Result, questions: list[QuestionRecord], to: str | None) -> dict[str, Any]:
+def _json(result: Result, questions: list[QuestionRecord], to: str | None) -> dict[str, Any]:
     state = msgspec.to_builtins(result)
     return {"event": "state", "at": to, **state, "questions": msgspec.to_builtins(questions)}
 

@@ -14,7 +14,7 @@ from rondel.sessions.engine import Engine
 from rondel.sessions.session import Session
 
 
-def row_face(row: SessionRow, driver: str | None) -> dict[str, Any]:
+def row_json(row: SessionRow, driver: str | None) -> dict[str, Any]:
     """What is known of a session without reading its past."""
     return {
         "session_id": row.id,
@@ -30,10 +30,10 @@ def row_face(row: SessionRow, driver: str | None) -> dict[str, Any]:
     }
 
 
-def session_face(engine: Engine, session: Session) -> dict[str, Any]:
+def session_json(engine: Engine, session: Session) -> dict[str, Any]:
     """All that there is to a session but its steps."""
     result = msgspec.to_builtins(session.snapshot())
-    row = row_face(session.row, engine.driver_of(session.id))
+    row = row_json(session.row, engine.driver_of(session.id))
     return {**row, **result, "questions": msgspec.to_builtins(session.asking)}
 
 
@@ -51,9 +51,9 @@ def print_list(values: Iterable[Any], margin: str = "") -> None:
     print(f"\n{margin}]" if before == "," else "[]", end="")
 
 
-def print_with_lists(face: dict[str, Any], lists: dict[str, Iterable[Any]]) -> None:
+def print_with_lists(fields: dict[str, Any], lists: dict[str, Iterable[Any]]) -> None:
     """Print a JSON document whose last fields are long lists."""
-    print(document(face).removesuffix("\n}"), end="")
+    print(document(fields).removesuffix("\n}"), end="")
     for name, values in lists.items():
         print(f',\n  "{name}": ', end="")
         print_list(values, "  ")

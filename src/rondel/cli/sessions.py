@@ -9,7 +9,7 @@ import typer
 
 from rondel.cli.database import open_existing
 from rondel.cli.options import AsDocument, Db, Debug
-from rondel.cli.session_json import document, driver_text, row_face
+from rondel.cli.session_json import document, driver_text, row_json
 from rondel.cli.tables import moment, print_table, short
 from rondel.cli.views import json_line
 from rondel.errors import CallError
@@ -59,8 +59,8 @@ async def _sessions(db: str | None, wanted: tuple[Any, ...], as_json: bool) -> i
         page = engine.sessions(*wanted)
         drivers = {row.id: engine.driver_of(row.id) for row in page.rows}
     if as_json:
-        faces = [row_face(row, drivers[row.id]) for row in page.rows]
-        print(document({"sessions": faces, "next": page.next}))
+        shown = [row_json(row, drivers[row.id]) for row in page.rows]
+        print(document({"sessions": shown, "next": page.next}))
     else:
         _print(page, drivers)
     return 0

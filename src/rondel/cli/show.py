@@ -11,7 +11,7 @@ import typer
 
 from rondel.cli.database import NextCommands, find, next_commands, open_existing
 from rondel.cli.options import AsDocument, Db, Debug, Id, Last
-from rondel.cli.session_json import print_with_lists, session_face
+from rondel.cli.session_json import print_with_lists, session_json
 from rondel.cli.sessions import inputs_text
 from rondel.cli.tables import length, moment, print_table, short
 from rondel.cli.views import content_text, loop_text, money, status_text, usage_text
@@ -50,10 +50,10 @@ async def _show(
         if as_json:
             lists: dict[str, Iterable[Any]] = {}
             if steps:
-                lists["steps"] = map(_step_face, _steps(session, last))
+                lists["steps"] = map(_step_json, _steps(session, last))
             if calls:
                 lists["calls"] = session.ledger()
-            print_with_lists(session_face(engine, session), lists)
+            print_with_lists(session_json(engine, session), lists)
             return 0
         _print(engine, session, db)
         if steps:
@@ -143,12 +143,12 @@ def _print_step(step: StepRecord) -> None:
         print(f"    {short(step.error, 100)}")
 
 
-def _step_face(step: StepRecord) -> dict[str, Any]:
+def _step_json(step: StepRecord) -> dict[str, Any]:
     """A step as JSON; that nothing was recalled need not be said."""
-    face: dict[str, Any] = msgspec.to_builtins(step)
+    fields: dict[str, Any] = msgspec.to_builtins(step)
     if not step.recalled:
-        del face["recalled"]
-    return face
+        del fields["recalled"]
+    return fields
 
 
 def _message(message: dict[str, Any]) -> str:

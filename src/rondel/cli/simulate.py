@@ -21,7 +21,7 @@ from rondel.forecast.distribution import Distribution, distribution_of
 from rondel.forecast.plot import svg_of
 from rondel.forecast.simulation import Missed, Simulation
 from rondel.forecast.simulation import simulate as simulated
-from rondel.forecast.simulation_json import edge_face, face_of
+from rondel.forecast.simulation_json import edge_json, simulation_json
 from rondel.sessions.graph import Graph
 
 
@@ -64,7 +64,7 @@ def simulate(
     if plot is not None:
         Path(plot).write_text(svg_of(found), "utf-8")
     if as_json:
-        print(json_line(face_of(found)))
+        print(json_line(simulation_json(found)))
     else:
         _print(found)
     return 0
@@ -132,9 +132,9 @@ def _plain(figures: Distribution) -> str:
 
 
 def _missed_text(found: Simulation, missed: Missed) -> str:
-    face = edge_face(found, missed.edge.index)
-    label = f" ({face['label']})" if face["label"] else ""
-    text = f"{face['from']} -> {face['to']}{label}, condition {face['condition']}"
+    fields = edge_json(found, missed.edge.index)
+    label = f" ({fields['label']})" if fields["label"] else ""
+    text = f"{fields['from']} -> {fields['to']}{label}, condition {fields['condition']}"
     if missed.reached_by is None:
         return f"{text}: no run took it"
     return f"{text}: only with {json_line(missed.reached_by)}"

@@ -10,7 +10,7 @@ from rondel.forecast.distribution import distribution_of, histogram
 from rondel.forecast.simulation import Simulation
 
 
-def face_of(found: Simulation) -> dict[str, Any]:
+def simulation_json(found: Simulation) -> dict[str, Any]:
     """A simulation as JSON."""
     taken = found.taken()
     edges = found.plan.edges
@@ -19,19 +19,19 @@ def face_of(found: Simulation) -> dict[str, Any]:
         "runs": len(found.runs),
         "seed": found.seed,
         "statuses": dict(found.statuses),
-        "loops": [_loop_face(found, head) for head in found.heads],
+        "loops": [_loop_json(found, head) for head in found.heads],
         "model_calls": _figures([run.calls for run in found.runs]),
         "tokens": _figures([run.tokens for run in found.runs]),
         "usd": _figures([run.usd for run in found.runs]),
-        "edges": [{**edge_face(found, edge.index), "taken": taken[edge.index]} for edge in edges],
+        "edges": [{**edge_json(found, edge.index), "taken": taken[edge.index]} for edge in edges],
         "never_taken": [
-            {**edge_face(found, missed.edge.index), "reached_by": missed.reached_by}
+            {**edge_json(found, missed.edge.index), "reached_by": missed.reached_by}
             for missed in found.missed
         ],
     }
 
 
-def _loop_face(found: Simulation, head: str) -> dict[str, Any]:
+def _loop_json(found: Simulation, head: str) -> dict[str, Any]:
     rounds = found.rounds(head)
     return {
         "head": head,
@@ -41,7 +41,7 @@ def _loop_face(found: Simulation, head: str) -> dict[str, Any]:
     }
 
 
-def edge_face(found: Simulation, index: int) -> dict[str, Any]:
+def edge_json(found: Simulation, index: int) -> dict[str, Any]:
     """An edge of the simulated graph."""
     edge = found.plan.edges[index]
     source, target = found.plan.nodes[edge.source].id, found.plan.nodes[edge.target].id

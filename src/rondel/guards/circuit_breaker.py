@@ -170,8 +170,8 @@ class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
                 lock = self._stale(voice, heard)
             elif not voice.warned:
                 stale = self._stale(voice, heard)
-                face = {"reason": LOOP_DETECTED, "message": stale.message, **stale.figures}
-                yield Note(WARNING, face, heard.node, heard.address)
+                fields = {"reason": LOOP_DETECTED, "message": stale.message, **stale.figures}
+                yield Note(WARNING, fields, heard.node, heard.address)
         voice.warned = low
         if lock is not None:
             self._suspicions[heard.key] = Suspicion(heard.round, lock)

@@ -63,7 +63,7 @@ async def attempt(ctx: Context, part: str, call: Callable[[], T]) -> T | None:
     try:
         return await asyncio.to_thread(call)
     except Exception as error:  # whatever a store raises, the run goes on
-        await ctx.substep(part, partial(failure_face, error), MEMORY_ERROR)
+        await ctx.substep(part, partial(failure_json, error), MEMORY_ERROR)
         return None
 
 
@@ -77,6 +77,6 @@ def promoted_nodes(plan: Plan) -> frozenset[str]:
     return frozenset(found)
 
 
-async def failure_face(error: Exception) -> dict[str, str]:
+async def failure_json(error: Exception) -> dict[str, str]:
     """A failure as the event tells it."""
     return {"error": describe(error), "kind": type(error).__name__}

@@ -16,7 +16,7 @@ LENGTH = "length"
 async def tell(ctx: Context, request: Request, answer: Answer, place: int) -> None:
     """Tell it as a durable event; `place` counts the calls that this answer took."""
 
-    async def face() -> dict[str, Any]:
+    async def fields() -> dict[str, Any]:
         return {
             "finish_reason": answer.finish_reason or "stop",
             "model": answer.usage.model,
@@ -25,7 +25,7 @@ async def tell(ctx: Context, request: Request, answer: Answer, place: int) -> No
 
     own = request.idempotency_key.removeprefix(ctx.idempotency_key).lstrip(":")
     name = f"incomplete {request.index + 1} try {ctx.attempt}.{place}"
-    await ctx.substep(f"{own} {name}" if own else name, face, EVENT)
+    await ctx.substep(f"{own} {name}" if own else name, fields, EVENT)
 
 
 def cut_off(answer: Answer, who: str) -> ModelError:

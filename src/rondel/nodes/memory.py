@@ -15,7 +15,7 @@ from rondel.engine.registry import Registry
 from rondel.errors import ModelError
 from rondel.graph.guarantees import Calls, Guarantee
 from rondel.graph.moments import to_millisecond
-from rondel.guards.memory import MEMORY_ERROR, attempt, failure_face
+from rondel.guards.memory import MEMORY_ERROR, attempt, failure_json
 from rondel.journal.store import Group, MemoryEntry
 from rondel.journal.working_memory import WorkingMemory
 from rondel.models.embedder import (
@@ -109,7 +109,7 @@ class MemoryProcessor:
         entries = [*(await self._remembered(ctx) if self._session else ()), *self._documents]
         found = await self._found(ctx, entries)
         last = ctx.messages[-1] if ctx.messages else Message()
-        data = {**last.data, HISTORY: [_face(*each) for each in reversed(found)]}
+        data = {**last.data, HISTORY: [_json(*each) for each in reversed(found)]}
         return Emit((Message(last.content, data, last.role, kept=last.kept),))
 
     async def _remembered(self, ctx: Context) -> Sequence[MemoryEntry]:
@@ -139,7 +139,7 @@ async def _nearness(ctx: Context, embedder: Embedder, texts: list[str]) -> list[
         question = await _paid(ctx, embedder.embed([ctx.text], "query"))
         known = await _paid(ctx, embedder.embed(texts, "document"))
     except ModelError as error:
-        await ctx.substep("embedding", partial(failure_face, error), MEMORY_ERROR)
+        await ctx.substep("embedding", partial(failure_json, error), MEMORY_ERROR)
         return None
     return [similarity(question.vectors[0], vector) for vector in known.vectors]
 
@@ -167,8 +167,8 @@ def pieces(text: str) -> list[str]:
     return [piece for piece in found if piece]
 
 
-def _face(entry: MemoryEntry, near: float | None) -> dict[str, Any]:
-    face = {
+def _json(entry: MemoryEntry, near: float | None) -> dict[str, Any]:
+    fields = {
         "content": msgspec.to_builtins(entry.content),
         "node_id": entry.node_id,
         "session": entry.session,
@@ -176,7 +176,7 @@ def _face(entry: MemoryEntry, near: float | None) -> dict[str, Any]:
         "confidence": entry.confidence,
         "timestamp": to_millisecond(entry.created_at),
     }
-    return face if near is None else {**face, "similarity": round(near, 4)}
+    return fields if near is None else {**fields, "similarity": round(near, 4)}
 
 
 def register(registry: Registry) -> None:

@@ -132,7 +132,7 @@ async def create_chat_completion(
         "finish_reason": "stop",
     }
     whole = {**_head(session, body.model, "chat.completion"), "choices": [choice]}
-    return reply({**whole, "usage": _usage(came), "rondel": came.face(session.id)})
+    return reply({**whole, "usage": _usage(came), "rondel": came.to_json(session.id)})
 
 
 async def _session(
@@ -204,7 +204,7 @@ async def _chunks(
             yield b"data: %b\n\n" % msgspec.json.encode({"error": error})
             return
         yield chunk({"content": _content(session, came)})
-        yield chunk({}, "stop", rondel=came.face(session.id))
+        yield chunk({}, "stop", rondel=came.to_json(session.id))
         if wants_usage:
             yield b"data: %b\n\n" % msgspec.json.encode(
                 {**head, "choices": [], "usage": _usage(came)}

@@ -88,8 +88,8 @@ async def fork_session(
     async def make() -> Response:
         child = await site.engine.fork(parent, body.at, body.set, run=body.run)
         headers = {"Location": f"/api/v1/sessions/{child.id}"}
-        face = {"id": child.id, "status": child.status, "parent": child.row.parent}
-        return reply(face, 201, headers)
+        fields = {"id": child.id, "status": child.status, "parent": child.row.parent}
+        return reply(fields, 201, headers)
 
     return await once(site, caller, key, f"fork {id}", body, make)
 

@@ -15,7 +15,7 @@ from rondel.certificate import certify
 from rondel.errors import CallError, GraphError
 from rondel.forecast.estimate import estimate
 from rondel.forecast.simulation import simulate
-from rondel.forecast.simulation_json import face_of
+from rondel.forecast.simulation_json import simulation_json
 from rondel.graph.json_schema import json_schema
 from rondel.server import schemas
 from rondel.server.access import Admin, Caller, Viewer
@@ -153,7 +153,7 @@ async def simulate_graph(
     opener()  # what is wrong with the graph is told before anything runs
     inputs = as_inputs(body.inputs) or None
     run = partial(simulate, opener, body.n, body.seed, inputs, jobs=1)
-    return reply(face_of(await asyncio.to_thread(run)))
+    return reply(simulation_json(await asyncio.to_thread(run)))
 
 
 @router.get("/schema", operation_id="getSchema", response_model=dict[str, Any], responses=errors())
@@ -171,8 +171,8 @@ async def get_schema(_caller: Viewer) -> Response:
 async def list_templates(_caller: Viewer) -> Response:
     """Commented graph files to start from."""
     found = [(name, file.read_text("utf-8")) for name, file in templates().items()]
-    faces = [{"name": name, "summary": summary_of(text), "text": text} for name, text in found]
-    return reply({"templates": faces})
+    shown = [{"name": name, "summary": summary_of(text), "text": text} for name, text in found]
+    return reply({"templates": shown})
 
 
 # Inside

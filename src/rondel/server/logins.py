@@ -41,13 +41,13 @@ async def who_am_i(request: Request, site: SiteDep) -> Response:
     """Who the server takes the caller for."""
     caller: Caller | None = request.scope.get("rondel.caller")
     groups = None if caller is None or caller.groups is None else sorted(caller.groups)
-    face = {
+    fields = {
         "name": "" if caller is None else caller.name,
         "role": None if caller is None else caller.role,
         "groups": groups,
         "needs_token": site.needs_tokens,
     }
-    return reply(face)
+    return reply(fields)
 
 
 @router.post("/login", operation_id="logIn", status_code=204, responses=errors())

@@ -30,7 +30,7 @@ from rondel.errors import (
     code_of,
     help_for,
 )
-from rondel.sessions.findings import problem_faces
+from rondel.sessions.findings import problems_json
 
 MEDIA_TYPE = "application/problem+json"
 log = logging.getLogger("rondel.server")
@@ -95,8 +95,8 @@ def explain(error: RondelError) -> Response:
     """What an error of Rondel's own is over HTTP."""
     status = next((status for kind, status in STATUSES if isinstance(error, kind)), 500)
     if isinstance(error, GraphError):
-        faces = problem_faces(error.problems)
-        return problem(status, "graph_error", str(error), faces)
+        shown = problems_json(error.problems)
+        return problem(status, "graph_error", str(error), shown)
     return problem(status, code_of(type(error)), str(error))
 
 
@@ -113,9 +113,9 @@ def install(app: FastAPI) -> None:
 
     async def invalid(_request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)  # noqa: S101
-        faces = [_complaint(each) for each in error.errors()]
-        detail = "; ".join(f"{face['path']}: {face['message']}" for face in faces)
-        return problem(422, "invalid_request", detail or "the request is not valid", faces)
+        shown = [_complaint(each) for each in error.errors()]
+        detail = "; ".join(f"{each['path']}: {each['message']}" for each in shown)
+        return problem(422, "invalid_request", detail or "the request is not valid", shown)
 
     async def http(_request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)  # noqa: S101

@@ -63,7 +63,7 @@ def _asked(site: Site, row: SessionRow) -> list[dict[str, Any]]:
         state = state_of(site.engine, session)
         since = to_microsecond(row.updated_at)
         about = {"session_id": row.id, "graph_id": row.graph_id, "asked_at": since}
-        known = row.length, [{**about, **face} for face in open_questions(state)]
+        known = row.length, [{**about, **fields} for fields in open_questions(state)]
         if len(site.asked) >= KEPT:
             del site.asked[next(iter(site.asked))]
         site.asked[row.id] = known

@@ -86,7 +86,7 @@ class SimulationRequest(GraphSource):
     inputs: Json | str | None = None
 
 
-class NodeFace(BaseModel):
+class NodeView(BaseModel):
     """A node, in the order in which a run comes to it."""
 
     id: str
@@ -97,7 +97,7 @@ class NodeFace(BaseModel):
     inside: str | None = Field(description="The subgraph node that it is in.")
 
 
-class EdgeFace(BaseModel):
+class EdgeView(BaseModel):
     """An edge."""
 
     from_: str = Field(alias="from")
@@ -117,7 +117,7 @@ class WorstCase(BaseModel):
     usd: float | None
 
 
-class LoopFace(BaseModel):
+class LoopView(BaseModel):
     """A loop: where it is entered, what is in it, and how often it may go round."""
 
     head: str
@@ -134,9 +134,9 @@ class LoopFace(BaseModel):
 class Structure(BaseModel):
     """A graph's nodes in logical order, its edges and its loops."""
 
-    nodes: list[NodeFace]
-    edges: list[EdgeFace]
-    loops: list[LoopFace]
+    nodes: list[NodeView]
+    edges: list[EdgeView]
+    loops: list[LoopView]
     start: list[str]
     end: list[str]
 
@@ -147,7 +147,7 @@ class Findings(BaseModel):
     valid: bool
     errors: list[ProblemLine]
     warnings: list[ProblemLine]
-    loops: list[LoopFace]
+    loops: list[LoopView]
     worst_case: WorstCase | None
     unbounded: list[str]
     structure: Structure | None = None
@@ -193,7 +193,7 @@ class EstimateReply(BaseModel):
     growing: list[str]
 
 
-class TemplateFace(BaseModel):
+class TemplateView(BaseModel):
     """A commented graph file to start from."""
 
     name: str
@@ -204,7 +204,7 @@ class TemplateFace(BaseModel):
 class TemplateList(BaseModel):
     """All templates."""
 
-    templates: list[TemplateFace]
+    templates: list[TemplateView]
 
 
 # Sessions
@@ -239,7 +239,7 @@ class SessionState(BaseModel):
     status: Status
 
 
-class SessionRowFace(SessionState):
+class SessionRowView(SessionState):
     """What is known of a session without reading its past."""
 
     graph_id: str
@@ -255,11 +255,11 @@ class SessionRowFace(SessionState):
 class SessionPage(BaseModel):
     """Some sessions, newest first."""
 
-    sessions: list[SessionRowFace]
+    sessions: list[SessionRowView]
     next: str | None = Field(description="The cursor of the next page; null on the last.")
 
 
-class UsageFace(BaseModel):
+class UsageView(BaseModel):
     """What model calls took together."""
 
     input_tokens: int
@@ -293,7 +293,7 @@ class LoopStanding(BaseModel):
     end: Json | None
 
 
-class MessageFace(BaseModel):
+class MessageView(BaseModel):
     """A message."""
 
     source: str
@@ -302,7 +302,7 @@ class MessageFace(BaseModel):
     data: Json
 
 
-class QuestionFace(BaseModel):
+class QuestionView(BaseModel):
     """A question that waits for a person."""
 
     node_id: str
@@ -310,10 +310,10 @@ class QuestionFace(BaseModel):
     description: str
     actions: list[str]
     deadline: str | None
-    messages: list[MessageFace]
+    messages: list[MessageView]
 
 
-class OpenQuestion(QuestionFace):
+class OpenQuestion(QuestionView):
     """A question, and the session it is of."""
 
     session_id: str
@@ -327,7 +327,7 @@ class QuestionList(BaseModel):
     questions: list[OpenQuestion]
 
 
-class LockFace(BaseModel):
+class LockView(BaseModel):
     """Why the circuit breaker locked a session."""
 
     reason: str
@@ -336,11 +336,11 @@ class LockFace(BaseModel):
     at: str
 
 
-class BreakerFace(BaseModel):
+class BreakerView(BaseModel):
     """The circuit breaker."""
 
     on: bool
-    lock: LockFace | None
+    lock: LockView | None
 
 
 class SessionGraph(Structure):
@@ -351,43 +351,43 @@ class SessionGraph(Structure):
     document: Json
 
 
-class SessionDetail(SessionRowFace):
+class SessionDetail(SessionRowView):
     """All that there is to a session but its steps, rounds and events."""
 
     message: str
     output: str | None
     data: Json
-    usage: UsageFace
+    usage: UsageView
     steps: int
     loops: list[LoopStanding]
     limits: dict[str, Meter]
-    breaker: BreakerFace
-    questions: list[QuestionFace]
+    breaker: BreakerView
+    questions: list[QuestionView]
     graph: SessionGraph
 
 
-class StepFace(BaseModel):
+class StepView(BaseModel):
     """One step."""
 
     address: str
     node_id: str
     status: str
-    inputs: list[MessageFace]
-    recalled: list[MessageFace]
-    outputs: list[MessageFace]
+    inputs: list[MessageView]
+    recalled: list[MessageView]
+    outputs: list[MessageView]
     duration: float
-    usage: UsageFace
+    usage: UsageView
     error: str | None
 
 
 class StepList(BaseModel):
     """Steps in logical order."""
 
-    steps: list[StepFace]
+    steps: list[StepView]
     total: int
 
 
-class RoundFace(BaseModel):
+class RoundView(BaseModel):
     """One round of one entry of a loop."""
 
     loop: str
@@ -408,7 +408,7 @@ class RoundFace(BaseModel):
 class RoundList(BaseModel):
     """Rounds in the order they began."""
 
-    rounds: list[RoundFace]
+    rounds: list[RoundView]
 
 
 class StateAt(BaseModel):
@@ -420,9 +420,9 @@ class StateAt(BaseModel):
     message: str
     output: str | None
     data: Json
-    usage: UsageFace
+    usage: UsageView
     loops: list[LoopStanding]
-    questions: list[QuestionFace]
+    questions: list[QuestionView]
 
 
 # Controls

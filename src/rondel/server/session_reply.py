@@ -35,7 +35,7 @@ class SessionReply:
         """Whether nobody can go on by saying something."""
         return self.status in ("failed", "cancelled", "suspended_locked", "paused")
 
-    def face(self, id: str) -> dict[str, Any]:
+    def to_json(self, id: str) -> dict[str, Any]:
         """The same for programs."""
         return {
             "session_id": id,

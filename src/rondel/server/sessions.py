@@ -224,13 +224,13 @@ def _cut(
 
 
 def _page(site: Site, rows: list[SessionRow], cursor: str | None) -> Response:
-    faces = [row_overview(row, site.engine.driver_of(row.id)) for row in rows]
-    return reply({"sessions": faces, "next": cursor})
+    shown = [row_overview(row, site.engine.driver_of(row.id)) for row in rows]
+    return reply({"sessions": shown, "next": cursor})
 
 
 def _state(session: Session, at: str | None) -> dict[str, Any]:
     past = session.past
     state = past.state_at(past.length if at is None else past.position_of(at))
-    face = msgspec.to_builtins(result_of(session.id, state))
-    del face["session_id"]
-    return {**face, "at": at, "loops": loops_of(state), "questions": open_questions(state)}
+    fields = msgspec.to_builtins(result_of(session.id, state))
+    del fields["session_id"]
+    return {**fields, "at": at, "loops": loops_of(state), "questions": open_questions(state)}

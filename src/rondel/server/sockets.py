@@ -121,5 +121,5 @@ def _control(order: Order, by: str) -> AnyControl:
 
 
 def _reply(ref: str | int | None, problem: Any, status: str | None = None) -> str:
-    face = {"reply": ref, "ok": problem is None, "status": status, "problem": problem}
-    return msgspec.json.encode(face).decode()
+    fields = {"reply": ref, "ok": problem is None, "status": status, "problem": problem}
+    return msgspec.json.encode(fields).decode()

@@ -20,7 +20,7 @@ LOGIN = 30 * 86400.0
 
 
 @dataclass(frozen=True, slots=True)
-class TokenFace:
+class TokenView:
     """A token as it can be seen: not its text, which nobody keeps."""
 
     name: str
@@ -70,13 +70,13 @@ class Tokens:
             hint = Names([token.name for token in self.list()], what="there are").hint(name)
             raise CallError(f"there is no token {name!r} to revoke; {hint}")
 
-    def list(self) -> list[TokenFace]:
+    def list(self) -> list[TokenView]:
         """All tokens, oldest first."""
         rows = self._database.rows(
             "SELECT name, role, groups, created_at, revoked_at FROM token ORDER BY created_at"
         )
         return [
-            TokenFace(
+            TokenView(
                 str(name),
                 str(role),
                 None if groups is None else json.loads(str(groups)),

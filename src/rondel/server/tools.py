@@ -150,14 +150,14 @@ class Tools:
             except TimeoutError:
                 pass
         came = session_reply(self._site, session)
-        face = came.face(session.id)
+        fields = came.to_json(session.id)
         if came.status not in RESTING:
             text = f"session {session.id} is {came.status}; watch it with rondel_watch"
-            return _result(text, face)
+            return _result(text, fields)
         text = came.text
         if came.status == "waiting":
             text += f"\n\nAnswer it with rondel_answer, session_id {session.id}."
-        return _result(text, face, is_error=came.is_error)
+        return _result(text, fields, is_error=came.is_error)
 
     async def _follow(self, session: Session, after: int, progress: Progress) -> None:
         number = 0.0
@@ -188,7 +188,7 @@ def _word(given: dict[str, Any], name: str) -> str:
 
 
 def _result(
-    text: str, face: dict[str, Any] | None = None, *, is_error: bool = False
+    text: str, fields: dict[str, Any] | None = None, *, is_error: bool = False
 ) -> types.CallToolResult:
     content: list[types.ContentBlock] = [types.TextContent(type="text", text=text)]
-    return types.CallToolResult(content=content, structured_content=face, is_error=is_error)
+    return types.CallToolResult(content=content, structured_content=fields, is_error=is_error)

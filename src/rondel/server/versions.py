@@ -23,7 +23,7 @@ VERSION_PAGES = 10
 """Pages of 500 sessions among which versions are looked for."""
 
 
-class VersionFace(BaseModel):
+class VersionView(BaseModel):
     """One version of a graph, and the sessions that ran on it."""
 
     version: str
@@ -38,7 +38,7 @@ class VersionFace(BaseModel):
 class VersionList(BaseModel):
     """The versions of a graph, the stored one first, then the newest."""
 
-    versions: list[VersionFace]
+    versions: list[VersionView]
     complete: bool = Field(description="Whether all its sessions were looked at.")
 
 

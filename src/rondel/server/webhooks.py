@@ -28,7 +28,7 @@ class WebhookRequest(In):
     events: list[str] = Field([], max_length=20, description="Default: all.")
 
 
-class WebhookFace(BaseModel):
+class WebhookView(BaseModel):
     """A webhook."""
 
     id: str
@@ -37,7 +37,7 @@ class WebhookFace(BaseModel):
     created_at: str
 
 
-class NewWebhook(WebhookFace):
+class NewWebhook(WebhookView):
     """A webhook, and this once its secret."""
 
     secret: str
@@ -46,7 +46,7 @@ class NewWebhook(WebhookFace):
 class WebhookList(BaseModel):
     """All webhooks."""
 
-    webhooks: list[WebhookFace]
+    webhooks: list[WebhookView]
 
 
 class Delivery(BaseModel):
@@ -73,7 +73,7 @@ class DeliveryList(BaseModel):
 )
 async def list_webhooks(site: SiteDep, caller: Admin) -> Response:
     """All webhooks."""
-    return reply({"webhooks": [_face(hook) for hook in site.deliveries.hooks(caller)]})
+    return reply({"webhooks": [_json(hook) for hook in site.deliveries.hooks(caller)]})
 
 
 @router.post(
@@ -90,7 +90,7 @@ async def create_webhook(
 
     async def make() -> Response:
         made = site.deliveries.create(body.url, body.events, caller)
-        return reply({**_face(made), "secret": made.secret}, 201)
+        return reply({**_json(made), "secret": made.secret}, 201)
 
     return await once(site, caller, key, "webhooks", body, make)
 
@@ -119,7 +119,7 @@ async def list_deliveries(
     return reply({"deliveries": site.deliveries.of(id, limit)})
 
 
-def _face(hook: Webhook) -> dict[str, Any]:
+def _json(hook: Webhook) -> dict[str, Any]:
     return {
         "id": hook.id,
         "url": hook.url,

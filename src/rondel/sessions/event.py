@@ -24,7 +24,7 @@ class Event(msgspec.Struct, frozen=True, gc=False):
         return getattr(self, name)
 
 
-def message_face(message: Any) -> dict[str, Any]:
+def message_json(message: Any) -> dict[str, Any]:
     """A message as the outside sees it."""
     return {
         "source": message.source,

@@ -1,4 +1,4 @@
-"""Telling events: the public face of what folding the journal gives."""
+"""Telling events: the public form of what folding the journal gives."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rondel.engine.ticks import Finished
 from rondel.graph.moments import to_microsecond
 from rondel.graph.plan import InnerLoop, Plan
 from rondel.graph.recall import NOTHING
-from rondel.sessions.event import Event, message_face
+from rondel.sessions.event import Event, message_json
 
 REFUSED: Final = "the budget around the step is used up"
 
@@ -131,13 +131,13 @@ class Narrator:
                 self._tell_state(effect, self._refused(effect.step, tick), {"error": REFUSED})
             case ticks.Suspended():
                 self._tell_state(effect, "suspended", None)
-                face = _question(tick.question, effect.step.inputs)
-                self._tell_of_step(effect, "human_input_required", face)
+                data = _question(tick.question, effect.step.inputs)
+                self._tell_of_step(effect, "human_input_required", data)
             case ticks.Substepped() if tick.event:
                 self._tell_of_step(effect, tick.event, tick.value)
             case ticks.Answered():
-                face = {"answer": tick.answer, "by": tick.by}
-                self._tell_of_step(effect, "human_input_received", face)
+                data = {"answer": tick.answer, "by": tick.by}
+                self._tell_of_step(effect, "human_input_received", data)
 
     def _tell_end(self, effect: fx.StepTicked, tick: ticks.Finished) -> None:
         if tick.entropy is not None:
@@ -147,9 +147,9 @@ class Narrator:
         if self.debug:
             for edge in tick.fired:
                 spec = self.plan.edges[edge].spec
-                face = {"from": spec.source, "to": spec.target}
+                data = {"from": spec.source, "to": spec.target}
                 node, address = effect.step.node.id, effect.address
-                told = Event(None, "edge_fired", self._at, self.session, node, address, face)
+                told = Event(None, "edge_fired", self._at, self.session, node, address, data)
                 self._told.append(told)
 
     def _tell_spending(self, effect: fx.StepTicked, usage: Usage) -> None:
@@ -158,14 +158,14 @@ class Narrator:
             tally.sent += usage.input_tokens
             tally.cached += usage.cached_tokens
             tally.usd += usage.usd
-        face = {
+        data = {
             "input_tokens": usage.input_tokens,
             "output_tokens": usage.output_tokens,
             "usd": usage.usd,
             "model": usage.model,
             **_remarks(usage),
         }
-        self._tell_of_step(effect, "token_usage", face)
+        self._tell_of_step(effect, "token_usage", data)
 
     def _tallies_around(self, step: Step) -> list[RoundTally]:
         entries = [loop.entry for loop in step.frame.loops_outward()]
@@ -223,18 +223,18 @@ class Narrator:
             case fx.Skipped():
                 self._tell_skipped(effect)
             case fx.LoopAsked():
-                face = _question(effect.question, effect.messages)
+                data = _question(effect.question, effect.messages)
                 head = self._head_of(effect.frame)
-                self._say("human_input_required", face, head, effect.address)
+                self._say("human_input_required", data, head, effect.address)
             case fx.LoopAnswered():
-                face = {"answer": effect.tick.answer, "by": effect.tick.by}
+                data = {"answer": effect.tick.answer, "by": effect.tick.by}
                 head = self._head_of(effect.frame)
-                self._say("human_input_received", face, head, effect.address)
+                self._say("human_input_received", data, head, effect.address)
             case fx.LoopEnded():
                 if not self.state.ended:  # else the session may go on, and the loop with it
                     self._tallies.pop(effect.frame.entry, None)
                 end = effect.end
-                self._say("loop:exited", loop_face(end), end.loop, end.address)
+                self._say("loop:exited", loop_json(end), end.loop, end.address)
 
     def _refused(self, step: Step, tick: ticks.Refused) -> str:
         """The status of a step that may spend no more: what was paid for was not skipped."""
@@ -251,15 +251,15 @@ class Narrator:
 
     def _tell_control(self, tick: ticks.AnyTick) -> None:
         if isinstance(tick, ticks.Locked):
-            self._say("circuit_breaker:tripped", _lock_face(tick))
+            self._say("circuit_breaker:tripped", _lock_json(tick))
         elif isinstance(tick, ticks.Unlocked):
-            face = {"by": tick.by, "risk_justification": tick.justification}
-            self._say("circuit_breaker:unlocked", face)
+            data = {"by": tick.by, "risk_justification": tick.justification}
+            self._say("circuit_breaker:unlocked", data)
         elif isinstance(tick, ticks.Noted):
             self._say(tick.event, tick.data, tick.node or None, tick.address or None)
 
 
-def loop_face(end: LoopEnd) -> dict[str, Any]:
+def loop_json(end: LoopEnd) -> dict[str, Any]:
     """How a loop ended, as the outside sees it."""
     return {
         "loop": end.loop,
@@ -275,14 +275,14 @@ def loop_face(end: LoopEnd) -> dict[str, Any]:
     }
 
 
-def _lock_face(tick: ticks.Locked) -> dict[str, Any]:
+def _lock_json(tick: ticks.Locked) -> dict[str, Any]:
     return {"reason": tick.reason, "message": tick.message, **tick.figures}
 
 
 def _question(question: Question, messages: Iterable[Message]) -> dict[str, Any]:
     return {
         "description": question.description,
-        "messages": [message_face(message) for message in messages],
+        "messages": [message_json(message) for message in messages],
         "actions": question.actions,
         "deadline": to_microsecond(question.deadline) if question.deadline is not None else None,
     }

@@ -36,7 +36,7 @@ def findings_of(
     starts: Iterable[Start] = (),
 ) -> Findings:
     """Problems and certificate as programs see them."""
-    found = Findings(not errors, problem_faces(errors), problem_faces(warnings))
+    found = Findings(not errors, problems_json(errors), problems_json(warnings))
     if certificate is not None:
         found.loops = summaries_of(certificate)
         found.worst_case = worst_case(certificate.cost)
@@ -45,7 +45,7 @@ def findings_of(
     return found
 
 
-def problem_faces(problems: Sequence[Problem]) -> list[dict[str, Any]]:
+def problems_json(problems: Sequence[Problem]) -> list[dict[str, Any]]:
     """Problems as programs see them."""
     fields = ("file", "line", "path", "message", "hint")
     return [{field: getattr(problem, field) for field in fields} for problem in problems]
@@ -59,8 +59,8 @@ def lints_in(file: str, graph: Graph, certificate: Certificate) -> list[Problem]
 
 def unbounded_loops(file: str, certificate: Certificate) -> list[Problem]:
     """The loops that nothing but the default cap bounds."""
-    faces = summaries_of(certificate)
-    return [_unbounded_loop(file, loop) for loop in faces if loop.source == DEFAULT]
+    shown = summaries_of(certificate)
+    return [_unbounded_loop(file, loop) for loop in shown if loop.source == DEFAULT]
 
 
 def _unbounded_loop(file: str, loop: LoopSummary) -> Problem:

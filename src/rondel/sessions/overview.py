@@ -14,8 +14,8 @@ from rondel.graph.moments import to_microsecond
 from rondel.graph.spec import Budget
 from rondel.journal.store import SessionRow
 from rondel.sessions.drive import fold
-from rondel.sessions.event import message_face
-from rondel.sessions.events import loop_face
+from rondel.sessions.event import message_json
+from rondel.sessions.events import loop_json
 from rondel.sessions.records import questions_of, result_of
 from rondel.sessions.session import Session
 from rondel.sessions.structure import structure_of
@@ -71,9 +71,9 @@ def open_questions(state: SessionState) -> list[dict[str, Any]]:
     """The open questions with what the person asked is to look at, oldest first."""
     found = []
     for number, record in zip(state.questions, questions_of(state), strict=True):
-        face: dict[str, Any] = msgspec.to_builtins(record)
-        face["messages"] = [message_face(message) for message in _shown(state, number)]
-        found.append(face)
+        fields: dict[str, Any] = msgspec.to_builtins(record)
+        fields["messages"] = [message_json(message) for message in _shown(state, number)]
+        found.append(fields)
     return found
 
 
@@ -93,8 +93,8 @@ def loops_of(state: SessionState) -> list[dict[str, Any]]:
     open_heads: dict[str, dict[str, Any]] = {}
     for frame in state.frames.values():
         if frame.scope.head is not None:
-            face = _under_way(state, frame)
-            open_heads[face["loop"]] = face
+            fields = _under_way(state, frame)
+            open_heads[fields["loop"]] = fields
     ended = [_over(end) for end in state.loops if end.loop not in open_heads]
     return [*ended, *open_heads.values()]
 
@@ -130,7 +130,7 @@ def _over(end: LoopEnd) -> dict[str, Any]:
         "best_round": end.best_round,
         "best_score": None,
         "budget": None,
-        "end": {**loop_face(end), "entries": end.entries},
+        "end": {**loop_json(end), "entries": end.entries},
     }
 
 
@@ -160,15 +160,15 @@ def _times(limit: float | None, grants: int) -> float | None:
 
 def _breaker(state: SessionState) -> dict[str, Any]:
     lock = state.lock
-    face = None
+    fields = None
     if lock is not None:
-        face = {
+        fields = {
             "reason": lock.reason,
             "message": lock.message,
             "figures": lock.figures,
             "at": to_microsecond(lock.at),
         }
-    return {"on": state.plan.spec.breaker is not None, "lock": face}
+    return {"on": state.plan.spec.breaker is not None, "lock": fields}
 
 
 def _graph(engine: Engine, row: SessionRow) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from rondel.engine.shell.context import recalled_by
 from rondel.graph.moments import to_microsecond
 from rondel.graph.plan import Plan
 from rondel.graph.spec import FAILED
-from rondel.sessions.event import message_face
+from rondel.sessions.event import message_json
 from rondel.sessions.events import REFUSED
 
 
@@ -241,7 +241,7 @@ class StepLister:
     def __init__(self, plan: Plan, state: SessionState | None = None) -> None:
         self._state = state or SessionState(plan)
         self._steps: dict[int, tuple[tuple[int, ...], StepRecord]] = {}
-        self._faces: dict[int, tuple[Message, dict[str, Any]]] = {}
+        self._dicts: dict[int, tuple[Message, dict[str, Any]]] = {}
         self._next_look = HELD
         for step in self._state.steps.values():
             self._start(step, step.address)
@@ -274,26 +274,26 @@ class StepLister:
     def _in_order(self, numbers: Sequence[int]) -> Iterator[StepRecord]:
         alive = self._state.steps
         found = [(*self._steps.pop(number), number in alive) for number in numbers]
-        self._faces.clear()
+        self._dicts.clear()
         for _, record, is_alive in sorted(found, key=lambda step: step[0]):
             if not is_alive and record.status in ("running", "suspended"):
                 record.status = _cut_off(record)
             yield record
 
-    def _face(self, message: Message) -> dict[str, Any]:
-        """One face a message, however many steps see it."""
-        known = self._faces.get(id(message))
+    def _json(self, message: Message) -> dict[str, Any]:
+        """One dict a message, however many steps see it."""
+        known = self._dicts.get(id(message))
         if known is None:
-            known = self._faces[id(message)] = (message, message_face(message))
+            known = self._dicts[id(message)] = (message, message_json(message))
         return known[1]
 
     def _start(self, step: Step, address: str) -> None:
         if step.number in self._steps:  # it failed, and runs again
             self._steps[step.number][1].status = "running"
             return
-        inputs = [self._face(message) for message in step.inputs]
+        inputs = [self._json(message) for message in step.inputs]
         recalled = recalled_by(step, step.inputs, self._state.inputs).messages
-        shown = [self._face(message) for message in recalled]
+        shown = [self._json(message) for message in recalled]
         record = StepRecord(address, step.node.id, "running", inputs, shown)
         self._steps[step.number] = (logical_place(step), record)
 
@@ -303,7 +303,7 @@ class StepLister:
         match tick:
             case ticks.Finished():
                 record.status, record.error = "completed", None
-                record.outputs = [self._face(message) for message in tick.messages]
+                record.outputs = [self._json(message) for message in tick.messages]
                 record.duration += tick.took
             case ticks.Failed():
                 record.status = "failed"

@@ -88,14 +88,14 @@ def _loops(graph: Graph, plan: Plan) -> list[dict[str, Any]]:
     body = graph.document.get("graph", graph.document)
     contracts = body.get("loops") or {}
     targets = {loop.head: loop.target for loop in plan.spec.loops.values()}
-    faces = []
-    for face in summaries_of(certify(plan)):
-        built: dict[str, Any] = msgspec.to_builtins(face)
-        contract = contracts.get(face.head)
+    found = []
+    for loop in summaries_of(certify(plan)):
+        built: dict[str, Any] = msgspec.to_builtins(loop)
+        contract = contracts.get(loop.head)
         built["contract"] = contract if isinstance(contract, dict) else {}
-        built["target"] = targets.get(face.head) or _steered_to(plan, face.nodes)
-        faces.append(built)
-    return faces
+        built["target"] = targets.get(loop.head) or _steered_to(plan, loop.nodes)
+        found.append(built)
+    return found
 
 
 def _steered_to(plan: Plan, nodes: list[str]) -> float | None:

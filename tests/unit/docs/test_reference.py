@@ -172,8 +172,8 @@ def test_every_function_of_expressions_has_an_example() -> None:
 def test_every_event_is_documented_with_all_its_data() -> None:
     told, texts = events.told(), events.texts()
     assert set(told) == set(texts) - events.RARE
-    for name, faces in told.items():
-        keys = {key for face in faces for key in face["data"]}
+    for name, shown in told.items():
+        keys = {key for fields in shown for key in fields["data"]}
         assert keys <= set(texts[name]["data"]), name
 
 

@@ -287,7 +287,7 @@ def test_the_data_of_a_long_context_costs_the_same_in_every_round() -> None:
 
 
 def test_listing_the_steps_of_a_long_context_does_not_copy_every_message_every_time() -> None:
-    """2,000 rounds took 0.8 GB: a face of every retained message for every step."""
+    """2,000 rounds took 0.8 GB: a copy of every retained message for every step."""
 
     async def main() -> int:
         graph = Graph("g", start="head", end="out")

@@ -64,8 +64,8 @@ async def test_every_event_has_the_whole_envelope_and_is_json() -> None:
         session = await finished(engine, looping())
         events = await collected(session.events())
     for event in events:
-        face = json.loads(msgspec.json.encode(event))
-        assert list(face) == [
+        fields = json.loads(msgspec.json.encode(event))
+        assert list(fields) == [
             "seq",
             "event",
             "timestamp",
@@ -74,10 +74,10 @@ async def test_every_event_has_the_whole_envelope_and_is_json() -> None:
             "address",
             "data",
         ]
-        assert face["session_id"] == session.id
-        assert face["timestamp"].endswith("Z")
-        assert datetime.fromisoformat(face["timestamp"]).utcoffset() is not None
-        assert (face["node_id"] is None) == (face["event"] == "session_state_change")
+        assert fields["session_id"] == session.id
+        assert fields["timestamp"].endswith("Z")
+        assert datetime.fromisoformat(fields["timestamp"]).utcoffset() is not None
+        assert (fields["node_id"] is None) == (fields["event"] == "session_state_change")
     times = [event.timestamp for event in events]
     assert times == sorted(times)
 

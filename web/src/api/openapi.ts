@@ -13,16 +13,16 @@ export interface components {
             text: unknown;
             node?: string | null;
         };
-        BreakerFace: {
-            on: boolean;
-            lock: components["schemas"]["LockFace"] | null;
-        };
         BreakerInsight: {
             trips: {
                 [key: string]: number;
             };
             unlocked: number;
             warnings: number;
+        };
+        BreakerView: {
+            on: boolean;
+            lock: components["schemas"]["LockView"] | null;
         };
         ChatError: {
             error: components["schemas"]["ChatFault"];
@@ -71,7 +71,7 @@ export interface components {
         DeliveryList: {
             deliveries: components["schemas"]["Delivery"][];
         };
-        EdgeFace: {
+        EdgeView: {
             from: string;
             to: string;
             label: string;
@@ -89,7 +89,7 @@ export interface components {
             valid: boolean;
             errors: components["schemas"]["ProblemLine"][];
             warnings: components["schemas"]["ProblemLine"][];
-            loops: components["schemas"]["LoopFace"][];
+            loops: components["schemas"]["LoopView"][];
             worst_case: components["schemas"]["WorstCase"] | null;
             unbounded: string[];
             structure?: components["schemas"]["Structure"] | null;
@@ -162,7 +162,7 @@ export interface components {
         InsightList: {
             graphs: components["schemas"]["GraphInsight"][];
         };
-        LockFace: {
+        LockView: {
             reason: string;
             message: string;
             figures: {
@@ -172,20 +172,6 @@ export interface components {
         };
         LoginRequest: {
             token: string;
-        };
-        LoopFace: {
-            head: string;
-            nodes: string[];
-            parent: string | null;
-            max_rounds: number;
-            source: string;
-            worst_case: components["schemas"]["WorstCase"];
-            each_continue?: components["schemas"]["WorstCase"] | null;
-            /** @default {} */
-            contract: {
-                [key: string]: unknown;
-            };
-            target?: number | null;
         };
         LoopInsight: {
             loop: string;
@@ -216,13 +202,27 @@ export interface components {
                 [key: string]: unknown;
             } | null;
         };
+        LoopView: {
+            head: string;
+            nodes: string[];
+            parent: string | null;
+            max_rounds: number;
+            source: string;
+            worst_case: components["schemas"]["WorstCase"];
+            each_continue?: components["schemas"]["WorstCase"] | null;
+            /** @default {} */
+            contract: {
+                [key: string]: unknown;
+            };
+            target?: number | null;
+        };
         Me: {
             name: string;
             role: string | null;
             groups: string[] | null;
             needs_token: boolean;
         };
-        MessageFace: {
+        MessageView: {
             source: string;
             role: string;
             content: unknown;
@@ -241,7 +241,7 @@ export interface components {
             created_at: string;
             secret: string;
         };
-        NodeFace: {
+        NodeView: {
             id: string;
             name: string;
             type: string;
@@ -255,7 +255,7 @@ export interface components {
             description: string;
             actions: string[];
             deadline: string | null;
-            messages: components["schemas"]["MessageFace"][];
+            messages: components["schemas"]["MessageView"][];
             session_id: string;
             graph_id: string;
             asked_at: string;
@@ -290,22 +290,25 @@ export interface components {
                 [key: string]: unknown;
             }[];
         };
-        QuestionFace: {
+        QuestionList: {
+            questions: components["schemas"]["OpenQuestion"][];
+        };
+        QuestionView: {
             node_id: string;
             address: string;
             description: string;
             actions: string[];
             deadline: string | null;
-            messages: components["schemas"]["MessageFace"][];
-        };
-        QuestionList: {
-            questions: components["schemas"]["OpenQuestion"][];
+            messages: components["schemas"]["MessageView"][];
         };
         ResumeRequest: {
             /** @default false */
             free: boolean;
         };
-        RoundFace: {
+        RoundList: {
+            rounds: components["schemas"]["RoundView"][];
+        };
+        RoundView: {
             loop: string;
             address: string;
             round: number;
@@ -319,9 +322,6 @@ export interface components {
             duration: number;
             exit_reason: string | null;
             best: boolean;
-        };
-        RoundList: {
-            rounds: components["schemas"]["RoundFace"][];
         };
         ScoreOfRound: {
             round: number;
@@ -357,20 +357,20 @@ export interface components {
             data: {
                 [key: string]: unknown;
             };
-            usage: components["schemas"]["UsageFace"];
+            usage: components["schemas"]["UsageView"];
             steps: number;
             loops: components["schemas"]["LoopStanding"][];
             limits: {
                 [key: string]: components["schemas"]["Meter"];
             };
-            breaker: components["schemas"]["BreakerFace"];
-            questions: components["schemas"]["QuestionFace"][];
+            breaker: components["schemas"]["BreakerView"];
+            questions: components["schemas"]["QuestionView"][];
             graph: components["schemas"]["SessionGraph"];
         };
         SessionGraph: {
-            nodes: components["schemas"]["NodeFace"][];
-            edges: components["schemas"]["EdgeFace"][];
-            loops: components["schemas"]["LoopFace"][];
+            nodes: components["schemas"]["NodeView"][];
+            edges: components["schemas"]["EdgeView"][];
+            loops: components["schemas"]["LoopView"][];
             start: string[];
             end: string[];
             id: string;
@@ -380,7 +380,7 @@ export interface components {
             };
         };
         SessionPage: {
-            sessions: components["schemas"]["SessionRowFace"][];
+            sessions: components["schemas"]["SessionRowView"][];
             next: string | null;
         };
         SessionRequest: {
@@ -401,7 +401,7 @@ export interface components {
             group?: string | null;
             provider?: string | null;
         };
-        SessionRowFace: {
+        SessionRowView: {
             id: string;
             /** @enum {string} */
             status: "pending" | "running" | "paused" | "waiting" | "suspended_locked" | "completed" | "bounded" | "failed" | "cancelled";
@@ -452,39 +452,39 @@ export interface components {
             data: {
                 [key: string]: unknown;
             };
-            usage: components["schemas"]["UsageFace"];
+            usage: components["schemas"]["UsageView"];
             loops: components["schemas"]["LoopStanding"][];
-            questions: components["schemas"]["QuestionFace"][];
+            questions: components["schemas"]["QuestionView"][];
         };
-        StepFace: {
+        StepList: {
+            steps: components["schemas"]["StepView"][];
+            total: number;
+        };
+        StepView: {
             address: string;
             node_id: string;
             status: string;
-            inputs: components["schemas"]["MessageFace"][];
-            recalled: components["schemas"]["MessageFace"][];
-            outputs: components["schemas"]["MessageFace"][];
+            inputs: components["schemas"]["MessageView"][];
+            recalled: components["schemas"]["MessageView"][];
+            outputs: components["schemas"]["MessageView"][];
             duration: number;
-            usage: components["schemas"]["UsageFace"];
+            usage: components["schemas"]["UsageView"];
             error: string | null;
         };
-        StepList: {
-            steps: components["schemas"]["StepFace"][];
-            total: number;
-        };
         Structure: {
-            nodes: components["schemas"]["NodeFace"][];
-            edges: components["schemas"]["EdgeFace"][];
-            loops: components["schemas"]["LoopFace"][];
+            nodes: components["schemas"]["NodeView"][];
+            edges: components["schemas"]["EdgeView"][];
+            loops: components["schemas"]["LoopView"][];
             start: string[];
             end: string[];
         };
-        TemplateFace: {
+        TemplateList: {
+            templates: components["schemas"]["TemplateView"][];
+        };
+        TemplateView: {
             name: string;
             summary: string;
             text: string;
-        };
-        TemplateList: {
-            templates: components["schemas"]["TemplateFace"][];
         };
         TranslatedGraph: {
             source: string;
@@ -498,7 +498,7 @@ export interface components {
             /** @default [] */
             safety_checks: boolean[];
         };
-        UsageFace: {
+        UsageView: {
             input_tokens: number;
             output_tokens: number;
             usd: number;
@@ -506,7 +506,11 @@ export interface components {
             cached_tokens: number;
             reasoning_tokens: number;
         };
-        VersionFace: {
+        VersionList: {
+            versions: components["schemas"]["VersionView"][];
+            complete: boolean;
+        };
+        VersionView: {
             version: string;
             text: string;
             current: boolean;
@@ -517,29 +521,25 @@ export interface components {
             first_used: string | null;
             last_used: string | null;
         };
-        VersionList: {
-            versions: components["schemas"]["VersionFace"][];
-            complete: boolean;
-        };
         WaitInsight: {
             node_id: string;
             sessions: number;
             mean: number;
             max: number;
         };
-        WebhookFace: {
-            id: string;
-            url: string;
-            events: string[];
-            created_at: string;
-        };
         WebhookList: {
-            webhooks: components["schemas"]["WebhookFace"][];
+            webhooks: components["schemas"]["WebhookView"][];
         };
         WebhookRequest: {
             url: string;
             /** @default [] */
             events: string[];
+        };
+        WebhookView: {
+            id: string;
+            url: string;
+            events: string[];
+            created_at: string;
         };
         WorstCase: {
             rounds?: number | null;

@@ -160,16 +160,16 @@ function close(stack: number[], open: boolean[], root: number): number[] {
 }
 
 /** What the server says of a graph's nodes and loops. */
-export interface Face {
+export interface StructureData {
   nodes: { id: string; name: string; loop: string | null; inside: string | null }[];
   loops: { head: string; nodes: string[]; parent: string | null }[];
 }
 
 /** The structure as the server has it: nodes in logical order, each in its innermost loop. */
-export function structureFrom(face: Face): Structure {
+export function structureFrom(given: StructureData): Structure {
   const loops = new Map<string, LoopItem>();
   const items: Item[] = [];
-  const parents = new Map(face.loops.map((loop) => [loop.head, loop.parent]));
+  const parents = new Map(given.loops.map((loop) => [loop.head, loop.parent]));
   const roomOf = (head: string | null): Item[] => {
     if (head === null || !parents.has(head)) return items;
     let loop = loops.get(head);
@@ -180,7 +180,7 @@ export function structureFrom(face: Face): Structure {
     }
     return loop.items;
   };
-  for (const node of face.nodes) {
+  for (const node of given.nodes) {
     if (node.inside === null) roomOf(node.loop).push({ kind: "node", id: node.id });
   }
   for (const loop of loops.values()) loop.nodes = flatten(loop.items);

@@ -51,11 +51,11 @@ def facts_of(plan: Plan) -> GraphFacts:
     """The facts of a compiled graph."""
     contracts = _contracts(plan)
     loops: dict[str, LoopFacts] = {}
-    for face in loops_of(plan):
-        contract = contracts.get(face.head)
-        most = None if face.source == DEFAULT else face.max_rounds
+    for summary in loops_of(plan):
+        contract = contracts.get(summary.head)
+        most = None if summary.source == DEFAULT else summary.max_rounds
         target = contract.target if contract else None
-        loops[face.head] = LoopFacts(most, target, contract.budget if contract else UNBOUNDED)
+        loops[summary.head] = LoopFacts(most, target, contract.budget if contract else UNBOUNDED)
     nodes: dict[str, NodeFacts] = {}
     for node in plan.nodes:
         config = node.spec.config

@@ -7,7 +7,7 @@ import { placeOf } from "../../model/address";
 import { score } from "../../model/format";
 import { structureOf } from "../../model/structure";
 import { GraphFlow, type Selection } from "../editor/GraphFlow";
-import { loopFace, useScene } from "./context";
+import { loopBounds, useScene } from "./context";
 
 export default function Canvas() {
   const { fold, body, detail, selected, select } = useScene();
@@ -25,7 +25,7 @@ export default function Canvas() {
   const chips = useMemo(() => {
     const words = new Map<string, string>();
     for (const loop of structure?.loops ?? []) {
-      const { most, target } = loopFace({ detail, body }, loop.head);
+      const { most, target } = loopBounds({ detail, body }, loop.head);
       const parts = [most !== null ? `≤ ${most}` : "", target !== null ? `≥ ${score(target, locale)}` : ""];
       words.set(loop.head, parts.filter(Boolean).join(" · "));
     }

@@ -8,7 +8,7 @@ import type { Entry } from "../../model/fold";
 import { Failure } from "../../parts/Failure";
 import { Lasted } from "../../parts/Moment";
 import { State } from "../../parts/State";
-import { loopFace, useScene } from "./context";
+import { loopBounds, useScene } from "./context";
 
 interface Props {
   entry: Entry | null;
@@ -61,7 +61,7 @@ function Figures({ entry }: { entry: Entry | null }) {
   const scene = useScene();
   const { fold, detail, past } = scene;
   const { t, locale } = useSpeech();
-  const { most, target, contract } = loopFace(scene, entry?.head ?? "");
+  const { most, target, contract } = loopBounds(scene, entry?.head ?? "");
   const newest = entry?.rounds.findLast((round) => round?.score != null);
   const limit = costLimit(detail?.limits?.usd?.limit ?? null, contract.budget?.usd ?? null);
   return (

@@ -7,7 +7,7 @@ import type { Entry } from "../../model/fold";
 import { duration, score } from "../../model/format";
 import { sectionsOf, type DebateSection, type NodeRow, type Section } from "../../model/sheet";
 import { Shape } from "../../parts/State";
-import { loopFace, useScene } from "./context";
+import { loopBounds, useScene } from "./context";
 import { LoopSheet, useSize } from "./LoopSheet";
 import { DebateSheet } from "./DebateSheet";
 
@@ -34,7 +34,7 @@ export function LoopView({ path, head }: { path: string; head: string }) {
   const scene = useScene();
   const { t, locale } = useSpeech();
   const entry = scene.fold.entries.get(path) ?? null;
-  const { most, target } = loopFace(scene, head);
+  const { most, target } = loopBounds(scene, head);
   return (
     <section aria-label={t("sheet.loop", { head })}>
       <div className="section-head">

@@ -10,7 +10,7 @@ import { exact } from "../../model/format";
 import { debateEnd, lockWords, loopEnd, sessionWords } from "../../model/words";
 import { Failure } from "../../parts/Failure";
 import { Breaker } from "./Breaker";
-import { loopFace, useScene } from "./context";
+import { loopBounds, useScene } from "./context";
 
 interface Props {
   entry: Entry | null;
@@ -99,7 +99,7 @@ function useEnding(entry: Entry | null): string {
     : sessionWords(fold, t);
   const debate = fold.over && !entry ? debateEnd(fold, t) : "";
   if (!fold.over || !entry?.end || fold.status === "failed") return debate || state;
-  const { target, contract } = loopFace(scene, entry.head);
+  const { target, contract } = loopBounds(scene, entry.head);
   return loopEnd(fold, entry, target, contract, t, locale) || state;
 }
 

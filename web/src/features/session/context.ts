@@ -29,13 +29,13 @@ export interface Scene {
 export const SceneContext = createContext<Scene | null>(null);
 
 /** What the server has proven of a loop: its most rounds, its goal, its contract. */
-export function loopFace(scene: Pick<Scene, "detail" | "body">, head: string): LoopBounds {
-  const face = scene.detail?.graph.loops.find((loop) => loop.head === head);
+export function loopBounds(scene: Pick<Scene, "detail" | "body">, head: string): LoopBounds {
+  const known = scene.detail?.graph.loops.find((loop) => loop.head === head);
   const standing = scene.detail?.loops.find((loop) => loop.loop === head);
   return {
-    most: standing?.max_rounds ?? face?.max_rounds ?? null,
-    target: standing?.target ?? face?.target ?? null,
-    contract: face?.contract ?? scene.body?.loops?.[head] ?? {},
+    most: standing?.max_rounds ?? known?.max_rounds ?? null,
+    target: standing?.target ?? known?.target ?? null,
+    contract: known?.contract ?? scene.body?.loops?.[head] ?? {},
   };
 }
 
