@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from rondel.cli.failures import complain
 
 
 def _ignored(_: object) -> None:
@@ -25,12 +28,11 @@ def hushed(*, debug: bool) -> Iterator[None]:
     if sys.warnoptions:
         yield
         return
-    import logging
     import threading
     import warnings
 
     last, unraisable, thread = logging.lastResort, sys.unraisablehook, threading.excepthook
-    logging.lastResort = logging.NullHandler()
+    logging.lastResort = _Telemetry()
     sys.unraisablehook = _ignored
     threading.excepthook = _ignored
     try:
@@ -42,11 +44,19 @@ def hushed(*, debug: bool) -> Iterator[None]:
         sys.unraisablehook, threading.excepthook = unraisable, thread
 
 
+class _Telemetry(logging.Handler):
+    """Shows what users can mend who asked for traces; of all else nothing."""
+
+    def handle(self, record: logging.LogRecord) -> bool:
+        """Tell it in one line."""
+        if record.name == "rondel.telemetry" and record.levelno >= logging.WARNING:
+            complain(record.getMessage(), "warning")
+        return True
+
+
 @contextmanager
 def _tracebacks() -> Iterator[None]:
     """Show where nodes fail."""
-    import logging
-
     log, handler = logging.getLogger("rondel"), logging.StreamHandler()
     log.setLevel(logging.DEBUG)
     log.addHandler(handler)

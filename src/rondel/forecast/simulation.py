@@ -122,7 +122,9 @@ def _batch(
     async def main() -> list[Run]:
         AS_CONFIGURED.set(as_configured)
         graph = opener()
-        async with Engine(db=None, registry=forecasting(graph.registry)) as engine:
+        async with Engine(
+            db=None, registry=forecasting(graph.registry), tracer_provider=False
+        ) as engine:
             engine.expectation.minds_the_past = False  # simulated runs are no past
             return [await play(graph, engine, seed, each) for each in situations]
 

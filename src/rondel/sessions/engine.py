@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 from weakref import WeakValueDictionary
 
 from rondel.engine.message import Part, attached_in
@@ -31,6 +31,10 @@ from rondel.sessions.quarantine import Quarantine, surest
 from rondel.sessions.records import Result
 from rondel.sessions.session import Session
 from rondel.sessions.stores import DEFAULT, Database, Durability, open_store
+from rondel.sessions.traces import traces
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import TracerProvider
 
 log = logging.getLogger("rondel.sessions")
 
@@ -51,12 +55,15 @@ class Engine:
         allow_commands: bool = False,
         strict_code: bool = False,
         max_attachment: int = LARGEST,
+        tracer_provider: TracerProvider | Literal[False] | None = None,
     ) -> None:
         self.store: Store = open_store(db, durability)
         self.attachments = Attachments(self.store, max_attachment)
         permissions = Permissions(allow_python, allow_commands, not strict_code)
-        graphs = GraphCache(self.store, self.attachments, registry, permissions, middleware)
-        self._local = LocalSessions(self.store, graphs)
+        traced = traces(tracer_provider)
+        around = middleware if traced is None else (traced, *middleware)
+        graphs = GraphCache(self.store, self.attachments, registry, permissions, around)
+        self._local = LocalSessions(self.store, graphs, traced)
         self._handles: WeakValueDictionary[str, Session] = WeakValueDictionary()
         self._closed = False
 

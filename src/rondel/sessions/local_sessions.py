@@ -22,6 +22,7 @@ from rondel.sessions.graph_cache import GraphCache
 from rondel.sessions.ids import is_gone, new_owner, process_of
 from rondel.sessions.local_session import LocalSession
 from rondel.sessions.status_cache import StatusCache
+from rondel.sessions.traces import Traces
 
 log = logging.getLogger("rondel.sessions")
 
@@ -35,9 +36,10 @@ POLL = 0.2
 class LocalSessions:
     """Owns what an engine has of its sessions: who is driven here, their leases, their letters."""
 
-    def __init__(self, store: Store, graphs: GraphCache) -> None:
+    def __init__(self, store: Store, graphs: GraphCache, traces: Traces | None = None) -> None:
         self.store = store
         self.graphs = graphs
+        self._traces = traces
         self.expectation = Expectation(store)
         self.clocks = Clocks(store)
         self.status_cache = StatusCache()
@@ -106,6 +108,8 @@ class LocalSessions:
         """Nobody here drives the session any more, because it has ended or waits."""
         if self.driven.pop(local.id, None) is None:
             return
+        if self._traces is not None:
+            self._traces.part(local.id)
         if ended:
             self.expectation.ended(local.graph)
         self._known[local.id] = local  # it may be asked for again while somebody holds it
@@ -121,7 +125,7 @@ class LocalSessions:
         else:
             self.take(local)
         try:
-            return Drive(
+            drive = Drive(
                 local.id,
                 self.store,
                 binding,
@@ -135,6 +139,9 @@ class LocalSessions:
         except BaseException:
             self.let_go(local)
             raise
+        if self._traces is not None:
+            self._traces.follow(local, drive, binding.plan)
+        return drive
 
     # What other processes write
 
@@ -170,6 +177,8 @@ class LocalSessions:
         for local in self._held():
             await local.close()
         self._alarms.close()
+        if self._traces is not None:
+            await self._traces.close()
 
     async def _meet_deadline(self, id: str) -> None:
         """A question has expired, whoever asked it; the session goes on if it can here."""

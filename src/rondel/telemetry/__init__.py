@@ -1,0 +1,1 @@
+"""Traces of sessions for OpenTelemetry; the only room that knows its SDK."""
