@@ -24,6 +24,7 @@ from rondel.models.model import Answer, Files, Request
 from rondel.models.real import PROVIDERS, RealProvider
 from rondel.models.redaction import Text
 from rondel.models.served import ServedConfig
+from rondel.models.tokens import attached_to
 from rondel.models.tries import Backoff, Tries
 
 if TYPE_CHECKING:
@@ -109,12 +110,7 @@ class BridgeModel:
         return most_of_call(config.tariff, config.params.get("max_tokens"), request)
 
     async def _with_files(self, request: Request) -> Request:
-        parts = [
-            part
-            for message in request.messages
-            for part in (message.content if isinstance(message.content, list) else ())
-            if part.attachment
-        ]
+        parts = list(attached_to(request))
         if not parts:
             return request
         files: Files = self._registry.service("attachments")

@@ -60,7 +60,7 @@ def messages_of(request: Request, marked: bool = False) -> list[ModelMessage]:
         history.append(_response_of(turn))
         names = {call.id: call.name for call in turn.calls}
         for result in turn.results:
-            _add(history, _return_of(result, names.get(result.id, "")))
+            _add(history, _return_of(result, names.get(result.id, ""), request.files))
         if turn.reply:
             _add(history, UserPromptPart(turn.reply))
     return history
@@ -100,12 +100,22 @@ def _content_of(part: Part, files: Mapping[str, bytes]) -> str | BinaryContent:
     if not part.attachment:
         return part.text
     content, kind = files[part.attachment], part.media_type
-    if kind.startswith("image/") or kind == "application/pdf":
-        return BinaryContent(content, media_type=kind, identifier=part.name or None)
-    if kind.startswith("text/") or kind in TEXTUAL:
+    if not _is_readable(kind):
+        name = part.name or part.attachment[:12]
+        what = f"the attachment {name!r} is {kind}, which no model reads"
+        raise Failure(what, "attach an image, a PDF or a text", lasting=True)
+    if _is_text(kind):
         return f"{part.name or 'attachment'}:\n\n{content.decode('utf-8', 'replace')}"
-    what = f"the attachment {part.name or part.attachment[:12]!r} is {kind}, which no model reads"
-    raise Failure(what, "attach an image, a PDF or a text", lasting=True)
+    return BinaryContent(content, media_type=kind, identifier=part.name or None)
+
+
+def _is_readable(kind: str) -> bool:
+    """Whether there are models that read such a file; which do is for them to say."""
+    return kind.startswith("image/") or kind == "application/pdf" or _is_text(kind)
+
+
+def _is_text(kind: str) -> bool:
+    return kind.startswith("text/") or kind in TEXTUAL
 
 
 def _add(history: list[ModelMessage], part: ModelRequestPart | TextPart) -> None:
@@ -127,10 +137,11 @@ def _response_of(turn: Turn) -> ModelMessage:
     return ModelResponse(parts)
 
 
-def _return_of(result: ToolResult, tool: str) -> ToolReturnPart:
+def _return_of(result: ToolResult, tool: str, files: Mapping[str, bytes]) -> ToolReturnPart:
     if result.failed:
         return ToolReturnPart(tool, result.content, result.id, outcome="failed")
-    return ToolReturnPart(tool, result.content, result.id)
+    shown = [_content_of(part, files) for part in result.files if _is_readable(part.media_type)]
+    return ToolReturnPart(tool, [result.content, *shown] if shown else result.content, result.id)
 
 
 def parameters_of(request: Request, profile: ModelProfile) -> ModelRequestParameters:

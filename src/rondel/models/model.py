@@ -96,11 +96,12 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What came of the call of that id."""
+    """What came of the call of that id, in text and in files."""
 
     id: str
     content: str
     failed: bool = False
+    files: Sequence[Part] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,15 +123,15 @@ class Turn:
 class Request:
     """One question to a model: what it is told, and where in the session it is asked.
 
-    `index` counts the calls of the node in the session, from 0; `text` and `data` are what the
-    node was given; `emit` takes the answer piece by piece while it comes, and an empty piece when
-    the answer starts over, so that what came before it is void; `think` takes what the model thinks
-    before it answers, of those that tell. A call that is made again, after
-    a crash or for a retry, has the same `idempotency_key`; another call has another. `turns` are
-    the exchanges that followed `messages`; with the first `stable` of these the node's next call
-    will begin too, so that a provider may keep them. `schema` is the JSON Schema that the answer
-    should have; models that cannot be told so ignore it. `files` is the content of the attachments
-    in `messages`, for a model that reads them. A model that asks several times for one answer tells
+    `index` counts the calls of the node in the session, from 0; `text` and `data` are what the node
+    was given; `emit` takes the answer piece by piece while it comes, and an empty piece when the
+    answer starts over, so that what came before it is void; `think` takes what the model thinks
+    before it answers, of those that tell. A call that is made again, after a crash or for a retry,
+    has the same `idempotency_key`; another call has another. `turns` are the exchanges that
+    followed `messages`; with the first `stable` of these the node's next call will begin too, so
+    that a provider may keep them. `schema` is the JSON Schema that the answer should have; models
+    that cannot be told so ignore it. `files` is the content of the attachments in `messages` and
+    `turns`, for a model that reads them. A model that asks several times for one answer tells
     `charge` what each attempt took that came to nothing, and waits for `leave` before the next.
     """
 

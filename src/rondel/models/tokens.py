@@ -36,7 +36,7 @@ def most_input(request: Request) -> int | None:
 
     A tokenizer makes no more than one token of a byte; what it adds of its own is allowed for.
     """
-    if any(part.attachment for message in request.messages for part in parts_of(message)):
+    if next(attached_to(request), None) is not None:
         return None
     told = [request.system, *(message.readable for message in request.messages)]
     told += _in_turns(request)
@@ -46,6 +46,15 @@ def most_input(request: Request) -> int | None:
     if request.schema is not None:
         told.append(dumps(request.schema))
     return FIXED_TOKENS + sum(len(text.encode(errors="replace")) + ADDED_TOKENS for text in told)
+
+
+def attached_to(request: Request) -> Iterator[Part]:
+    """The files that the model is shown: those of messages, and those of tools."""
+    for message in request.messages:
+        yield from (part for part in parts_of(message) if part.attachment)
+    for turn in request.turns:
+        for result in turn.results:
+            yield from result.files
 
 
 def parts_of(message: Message) -> Sequence[Part]:

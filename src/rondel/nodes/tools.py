@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Annotated, Any
 
+import msgspec
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -21,6 +22,7 @@ from pydantic import (
 )
 
 from rondel.conditions.names import registered
+from rondel.engine.message import Part
 from rondel.engine.registry import Registry
 from rondel.engine.shell.exits import confined
 from rondel.engine.shell.wrapping import describe
@@ -28,10 +30,12 @@ from rondel.errors import StepFailed
 from rondel.graph.names import Names
 from rondel.graph.quantities import Duration
 from rondel.graph.surrogates import whole
+from rondel.journal.attachments import Attachments
 from rondel.models.model import ToolCall, ToolResult, ToolSpec
 from rondel.tools.context import NOWHERE, ToolContext
 from rondel.tools.function import FunctionTool
 from rondel.tools.functions_folder import ALL, FolderFunction, FunctionGroup
+from rondel.tools.output import File, Output
 from rondel.tools.server import ServerConfig
 from rondel.tools.servers import connection_to
 from rondel.tools.tool import COMMANDS, Tool, ToolFailed
@@ -49,7 +53,7 @@ NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{LONGEST_NAME}}}")
 UNSAYABLE = re.compile(r"[^A-Za-z0-9_-]")
 
 Execution = dict[str, Any]
-"""A call as it is journalled and told: tool, input, output; `failed` if it did."""
+"""A call as it is journalled and told: tool, input, output; `files` with it; `failed` if it did."""
 
 
 Prefix = Annotated[
@@ -127,7 +131,7 @@ class ServerTool:
     async def prepare(self) -> None:
         await (await connection_to(self.server)).open()
 
-    async def call(self, arguments: dict[str, Any], context: ToolContext = NOWHERE) -> str:
+    async def call(self, arguments: dict[str, Any], context: ToolContext = NOWHERE) -> Output:
         del context  # the protocol has no place for it
         return await (await connection_to(self.server)).call(self.name, arguments)
 
@@ -138,6 +142,8 @@ class Offer:
 
     tools: Mapping[str, tuple[Tool, float]]
     withheld: frozenset[str] = frozenset()
+    registry: Registry | None = None
+    """Where the files of tools are kept."""
 
     @property
     def specs(self) -> list[ToolSpec]:
@@ -149,7 +155,7 @@ class Offer:
         given: Any = call.malformed or call.arguments
         told = {"tool": call.name, "input": given}
         try:
-            return {**told, "output": _cut(await self._run(call, context))}
+            return {**told, **await self._kept(await self._run(call, context), context)}
         except ToolFailed as failure:
             error = str(failure)
         except BaseException as exited:  # a tool is foreign code
@@ -159,7 +165,22 @@ class Offer:
             error = describe(raised)
         return {**told, "output": _cut(error), "failed": True}
 
-    async def _run(self, call: ToolCall, context: ToolContext) -> str:
+    async def _kept(self, output: Output, context: ToolContext) -> Execution:
+        """What a tool said, as it is journalled: its files are kept beside, and named."""
+        if not output.files:
+            return {"output": _cut(output.text)}
+        if self.registry is None:
+            raise ToolFailed("there is no place for its files")
+        files: Attachments = self.registry.service("attachments")
+        session = context.session_id or None
+        parts: list[Part] = []
+        for each in output.files:
+            new = each if isinstance(each, File) else await _loaded(each, files)
+            parts.append(await files.keep(new.content, new.media_type, new.name, session))
+        text = "\n".join(filter(None, (_cut(output.text), *map(_named, parts))))
+        return {"output": text, "files": msgspec.to_builtins(parts)}
+
+    async def _run(self, call: ToolCall, context: ToolContext) -> Output:
         if call.name not in self.tools:
             raise ToolFailed(self._refusal(call.name))
         if call.malformed:
@@ -226,7 +247,7 @@ class Toolbox:
         missing = next((name for name in sorted(self.approve) if name not in known), None)
         if missing is not None:
             raise StepFailed(f"approve names no tool: {missing!r}; {known.hint(missing)}")
-        return Offer(tools, frozenset(withheld))
+        return Offer(tools, frozenset(withheld), self._registry)
 
     async def _specs(self, entry: ServerEntry) -> list[ToolSpec]:
         if entry.mcp.command and not self._registry.service(COMMANDS):
@@ -277,7 +298,19 @@ def _renamed(spec: ToolSpec, names: Mapping[str, str]) -> ToolSpec:
 
 def result_of(call: ToolCall, execution: Execution) -> ToolResult:
     """An execution as the model is told it."""
-    return ToolResult(call.id, str(execution["output"]), bool(execution.get("failed")))
+    files = msgspec.convert(execution.get("files", ()), tuple[Part, ...])
+    return ToolResult(call.id, str(execution["output"]), bool(execution.get("failed")), files)
+
+
+async def _loaded(part: Part, files: Attachments) -> File:
+    """A file that a function named by what is kept of it: the session is to have it too."""
+    return File(await files.load(part), part.media_type, part.name)
+
+
+def _named(part: Part) -> str:
+    """A file in words, for whoever cannot see it."""
+    kind = f"{part.media_type}, {part.size} bytes"
+    return f"[{part.name}: {kind}]" if part.name else f"[{kind}]"
 
 
 def _cut(output: str) -> str:

@@ -6,6 +6,7 @@ import asyncio
 import os
 import shutil
 import sys
+from base64 import b64decode
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from contextvars import Context
@@ -22,6 +23,7 @@ from pydantic_core import to_json
 
 from rondel.models.model import ToolSpec
 from rondel.tools.error_output import ErrorOutput
+from rondel.tools.output import File, Output
 from rondel.tools.server import ServerConfig
 from rondel.tools.tool import ToolFailed
 
@@ -45,6 +47,7 @@ TERMINATED = "Session terminated"
 REFUSED = "Server returned an error response"
 """What the library says of a status that stands for an error."""
 
+PDF = "application/pdf"
 INHERITED = ("PATH", "HOME")
 ENV = "/usr/bin/env"
 TIMEOUT = httpx2.Timeout(30.0, read=None)
@@ -107,8 +110,8 @@ class Connection:
                 return found
         raise ToolFailed(f"{self._who} lists its tools without end: more than {PAGES} pages")
 
-    async def call(self, name: str, arguments: dict[str, Any]) -> str:
-        """What the tool says, as text; ToolFailed with what it says if that is an error."""
+    async def call(self, name: str, arguments: dict[str, Any]) -> Output:
+        """What the tool says; ToolFailed with what it says if that is an error."""
         was_gone = self._is_gone
         try:
             result = await self._called(name, arguments)
@@ -119,7 +122,7 @@ class Connection:
         text = self._server.hidden_in_outputs.of(_text_of(result))
         if result.is_error:
             raise ToolFailed(text)
-        return text
+        return Output(text, [file for block in result.content if (file := _file_in(block))])
 
     async def _called(self, name: str, arguments: dict[str, Any]) -> types.CallToolResult:
         async with self._client() as client:
@@ -272,8 +275,8 @@ def _parameters(server: ServerConfig) -> StdioServerParameters:
 
 
 def _text_of(result: types.CallToolResult) -> str:
-    """The text parts, one after the other; what is no text is named."""
-    parts = [_part(block) for block in result.content]
+    """The text parts, one after the other; what is neither text nor a file is named."""
+    parts = [_part(block) for block in result.content if not _file_in(block)]
     if not parts and result.structured_content is not None:
         return to_json(result.structured_content).decode()
     return "\n".join(parts)
@@ -290,6 +293,23 @@ def _part(block: types.ContentBlock) -> str:
         case types.ImageContent() | types.AudioContent():
             return f"[{block.type} left out: {block.mime_type}]"
     return f"[{block.type} left out]"
+
+
+def _file_in(block: types.ContentBlock) -> File | None:
+    """A picture or a document that models can be shown."""
+    match block:
+        case types.ImageContent(data=data, mime_type=kind):
+            name = ""
+        case types.EmbeddedResource(
+            resource=types.BlobResourceContents(blob=data, mime_type=str(kind), uri=uri)
+        ) if kind.startswith("image/") or kind == PDF:
+            name = str(uri).rstrip("/").rpartition("/")[2]
+        case _:
+            return None
+    try:
+        return File(b64decode(data, validate=True), kind, name)
+    except ValueError:  # then it is named like anything else that cannot be shown
+        return None
 
 
 def _root(error: BaseException) -> BaseException:

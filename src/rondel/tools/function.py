@@ -17,11 +17,11 @@ from pydantic import (
     ValidationError,
     create_model,
 )
-from pydantic_core import to_json
 
 from rondel.errors import CallError
 from rondel.models.model import ToolSpec
 from rondel.tools.context import NOWHERE, ToolContext
+from rondel.tools.output import Output, output_of
 from rondel.tools.tool import ToolFailed
 
 SHOWN_ERRORS = 3
@@ -43,8 +43,8 @@ class FunctionTool:
     async def prepare(self) -> None:
         """A function is always ready."""
 
-    async def call(self, arguments: dict[str, Any], context: ToolContext = NOWHERE) -> str:
-        """What the function returns: text as it is, anything else as JSON."""
+    async def call(self, arguments: dict[str, Any], context: ToolContext = NOWHERE) -> Output:
+        """What the function returns: text as it is, files as files, anything else as JSON."""
         given = {**self._checked(arguments), **dict.fromkeys(self._wanting, context)}
         if self._is_async:
             result = self._function(**given)
@@ -52,7 +52,7 @@ class FunctionTool:
             result = await asyncio.to_thread(self._in_thread, given)
         if inspect.isawaitable(result):
             result = await result
-        return result if isinstance(result, str) else to_json(result).decode()
+        return output_of(result)
 
     def _checked(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """The arguments as the types want them; what is left out is the function's own default."""

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from rondel.models.model import ToolSpec
 from rondel.tools.context import NOWHERE, ToolContext
+from rondel.tools.output import Output
 
 COMMANDS = "leave to start programs"
 """The service that says whether an engine lets tools start programs."""
@@ -27,6 +28,6 @@ class Tool(Protocol):
         """Have it ready to be called; that takes none of a call's time."""
         ...
 
-    async def call(self, arguments: dict[str, Any], context: ToolContext = NOWHERE) -> str:
+    async def call(self, arguments: dict[str, Any], context: ToolContext = NOWHERE) -> Output:
         """What it says; whatever it raises is its own failure."""
         ...

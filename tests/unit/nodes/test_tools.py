@@ -421,7 +421,7 @@ def test_the_schema_comes_from_the_types() -> None:
 
 def test_arguments_become_what_the_types_say() -> None:
     arguments = {"place": {"city": "Bern", "day": "2026-01-02"}}
-    said = asyncio.run(FunctionTool("forecast", Forecast()).call(arguments))
+    said = asyncio.run(FunctionTool("forecast", Forecast()).call(arguments)).text
     assert json.loads(said) == {
         "place": {"city": "Bern", "day": "2026-01-02"},
         "unit": "C",
@@ -435,13 +435,13 @@ def test_arguments_may_have_any_name_and_defaults_stay_the_functions_own() -> No
     def odd(schema: str, _json: int = 1, copy: Any = marker, **rest: int) -> list[Any]:
         return [schema, _json, copy is marker, rest]
 
-    said = asyncio.run(FunctionTool("odd", odd).call({"schema": "s", "more": 2}))
+    said = asyncio.run(FunctionTool("odd", odd).call({"schema": "s", "more": 2})).text
     assert json.loads(said) == ["s", 1, True, {"more": 2}]
 
 
 def test_a_partial_function_is_a_tool_without_what_is_set() -> None:
     tool = FunctionTool("search", functools.partial(search, limit=1))
-    assert asyncio.run(tool.call({"query": "x"})) == '["x"]'
+    assert asyncio.run(tool.call({"query": "x"})).text == '["x"]'
 
 
 def unnamed(a: int, /) -> int:

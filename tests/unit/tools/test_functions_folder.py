@@ -120,8 +120,8 @@ def test_a_tool_has_the_arguments_that_a_model_can_give(registry: Registry) -> N
 def test_a_tool_is_called_with_its_context_and_what_is_beside_the_folder(
     registry: Registry,
 ) -> None:
-    assert asyncio.run(_tool(registry, "add").call({"first": 2})) == "3"
-    assert asyncio.run(_tool(registry, "greet").call({"name": "ada"})) == "ADA code_workspace"
+    assert asyncio.run(_tool(registry, "add").call({"first": 2})).text == "3"
+    assert asyncio.run(_tool(registry, "greet").call({"name": "ada"})).text == "ADA code_workspace"
 
 
 AGENT = """\
