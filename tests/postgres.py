@@ -40,6 +40,7 @@ SETTINGS = {
 TABLES = (
     *("letter", "snapshot", "tick", "head", "session", "graph", "memory", "driver"),
     *("attachment", "attachment_hold", "attachment_use"),
+    *("login", "token", "secret", "delivery", "webhook", "insight", "reply", "news"),
 )
 
 

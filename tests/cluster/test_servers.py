@@ -48,16 +48,13 @@ def servers(postgres_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iter
     """Two servers that submit, and a worker."""
     url = postgres.new_database(postgres_url)
     folder = tmp_path_factory.mktemp("graphs")
-    env = {"RONDEL_SERVER_DB": str(tmp_path_factory.mktemp("server") / "server.db")}
     (folder / "slow.yaml").write_text(LOOP)
     (folder / "long.yaml").write_text(LONG)
     worker = start("worker", "--db", url)
     try:
         with ExitStack() as running:
             options = ("--dispatcher", "procrastinate")
-            one, two = (
-                running.enter_context(served(folder, url, *options, env=env))[1] for _ in range(2)
-            )
+            one, two = (running.enter_context(served(folder, url, *options))[1] for _ in range(2))
             yield one, two
     finally:
         worker.kill()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import asyncio
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,6 +11,9 @@ from rondel.cli.options import Db, Debug
 from rondel.cli.screen import visible
 from rondel.errors import CallError
 from rondel.graph.names import Names
+
+if TYPE_CHECKING:
+    from rondel.server.tokens import TokenView
 
 ACTIONS = ("create", "list", "revoke")
 
@@ -32,7 +36,7 @@ def tokens(
     A token's text is printed once, when it is made; only its hash is kept.
     """
     from rondel.cli.database import database_of
-    from rondel.server.server_database import ServerDatabase, place_of
+    from rondel.server.server_database import open_server_database, place_of
     from rondel.server.tokens import Tokens
 
     if action not in ACTIONS:
@@ -40,26 +44,24 @@ def tokens(
         raise CallError(f"rondel tokens knows no {action!r}; {hint}")
     if action != "list" and not name:
         raise CallError(f"say whose: rondel tokens {action} NAME")
-    database = ServerDatabase(place_of(database_of(db)))
+    database = open_server_database(place_of(database_of(db)))
     try:
         known = Tokens(database)
         if action == "create":
-            print(known.create(name or "", role, group))
+            print(asyncio.run(known.create(name or "", role, group)))
         elif action == "revoke":
-            known.revoke(name or "")
+            asyncio.run(known.revoke(name or ""))
             print(f"revoked {visible(name or '')}")
         else:
-            _list(known)
+            _list(asyncio.run(known.list()))
     finally:
         database.close()
     return 0
 
 
-def _list(known: object) -> None:
+def _list(known: list[TokenView]) -> None:
     from rondel.cli.tables import moment, print_table
-    from rondel.server.tokens import Tokens
 
-    assert isinstance(known, Tokens)  # noqa: S101
     rows = [
         (
             token.name,
@@ -68,7 +70,7 @@ def _list(known: object) -> None:
             moment(token.created_at),
             "" if token.revoked_at is None else moment(token.revoked_at),
         )
-        for token in known.list()
+        for token in known
     ]
     if rows:
         print_table(("NAME", "ROLE", "GROUPS", "CREATED", "REVOKED"), rows)

@@ -54,10 +54,15 @@ def worker(
     url = db or default_database()
     if not is_address(url):
         raise CallError("a worker needs sessions in PostgreSQL; name them: --db postgresql://...")
+    from rondel.server.secret_store import Secrets
+    from rondel.server.server_database import open_server_database, place_of
+
     bringing = dispatcher(by, url)
+    database = open_server_database(place_of(url))
 
     async def work() -> None:
         async with Engine(url, allow_python=allow_python, allow_commands=allow_commands) as engine:
+            engine.use_environs(Secrets(database).fresh_environ)
             await bringing.open()
             try:
                 working = Worker(engine, bringing, queue or [QUEUE], concurrency, per_group, grace)
@@ -65,7 +70,10 @@ def worker(
             finally:
                 await bringing.close()
 
-    asyncio.run(work())
+    try:
+        asyncio.run(work())
+    finally:
+        database.close()
     return 0
 
 

@@ -23,6 +23,7 @@ REPLACEABLE = (str, dict, list)
 ATOMS = frozenset({int, float, bool, type(None)})
 LITERAL = "write '$${' where '${' is meant as it stands"
 NEEDED = "a run needs it: in the environment or in .env"
+STORE = f"set it under 'vars:', or store it as a secret of the server; {LITERAL}"
 DEFINE = f"set it under 'vars:', in the environment or in .env; {LITERAL}"
 
 
@@ -31,6 +32,10 @@ UNSET_ADDRESS = "https://unset.invalid"
 
 Spared = Callable[[Path, str], bool]
 """Whether the variable of that name, at that path, may be unset."""
+
+
+class WithSecrets(dict[str, str]):
+    """Secrets, which go before the process's environment and `.env` and do not shut them out."""
 
 
 class EnvironmentText(str):
@@ -68,12 +73,20 @@ def fill(
     """The document with every `${NAME}` replaced; shares what has none with the original.
 
     `around` are the variables of the document that this one is part of, where they count here too.
-    Without `environ`, the process's environment counts and then `.env` in the directory. What is
-    not set and is `spared` stays as it is written.
+    Without `environ`, the process's environment counts and then `.env` in the directory; with
+    nothing but secrets they count after these. What is not set and is `spared` stays as it is
+    written.
     """
     declared = document.get("vars") if isinstance(document, dict) else None
     values = {**(around or {}), **(declared if isinstance(declared, dict) else {})}
     return _Filler(values, directory, environ, spared).run(document)
+
+
+def value_of(name: str, environ: Mapping[str, str] | None) -> str | None:
+    """What a variable stands for, where `.env` does not say; None if it is not set."""
+    if environ is not None and (name in environ or not isinstance(environ, WithSecrets)):
+        return environ.get(name)
+    return os.environ.get(name)
 
 
 def read_dotenv(text: str) -> dict[str, str]:
@@ -98,7 +111,11 @@ class _Filler:
         self.declared = declared
         self.directory = directory
         self.environ = os.environ if environ is None else environ
-        self.dotenv: dict[str, str] | None = None if environ is None else {}
+        if isinstance(environ, WithSecrets):
+            self.environ = {**os.environ, **environ}
+        is_open = environ is None or isinstance(environ, WithSecrets)
+        self.dotenv: dict[str, str] | None = None if is_open else {}
+        self.define = DEFINE if is_open else STORE
         self.names = Names(declared)
         self.values: dict[str, Any] = {}
         self.open: list[str] = []
@@ -159,7 +176,7 @@ class _Filler:
                 self.filled.spared.append(told)
                 return
             near = self.names.hint(name)
-            hint = near if near.startswith("did") else DEFINE
+            hint = near if near.startswith("did") else self.define
             self._problem(f"the variable {name!r} is not set", hint)
 
     def _expand(self, text: str) -> Any:

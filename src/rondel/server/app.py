@@ -32,10 +32,9 @@ from rondel.server import (
 from rondel.server.gate import Gate
 from rondel.server.mcp import over_http
 from rondel.server.options import Options
-from rondel.server.server_database import ServerDatabase
+from rondel.server.server_database import ServerDatabase, open_server_database
 from rondel.server.site import Site
 from rondel.sessions.engine import Engine
-from rondel.sessions.graphs_folder import GraphsFolder
 from rondel.sessions.news import NewsStore
 
 PREFIX = "/api/v1"
@@ -60,9 +59,7 @@ def create_app(
     database: ServerDatabase | None = None,
 ) -> FastAPI:
     """The server of an engine and a folder of graphs; without a database it keeps nothing else."""
-    site = Site(
-        engine, GraphsFolder(graphs_dir), options or Options(), database or ServerDatabase(None)
-    )
+    site = Site(engine, graphs_dir, options or Options(), database or open_server_database(None))
 
     tools = over_http(site)
 

@@ -58,16 +58,16 @@ class SessionFactsStore:
         with suppress(TimeoutError):
             async with asyncio.timeout(PATIENCE):
                 await self._ended.join()
-        query = "SELECT graph, grp, facts FROM insight"
+        query = "SELECT graph, grp, facts FROM rondel.insight"
         rows = (
-            self._database.rows(query)
+            await self._database.rows(query)
             if graph_id is None
-            else self._database.rows(f"{query} WHERE graph = ?", graph_id)
+            else await self._database.rows(f"{query} WHERE graph = ?", graph_id)
         )
         found: dict[str, list[SessionFacts]] = defaultdict(list)
         for graph, group, facts in rows:
             if caller.sees_group(group):
-                found[str(graph)].append(self._decode(facts))  # type: ignore[arg-type]
+                found[graph].append(self._decode(facts))
         return found
 
     # Inside
@@ -81,14 +81,15 @@ class SessionFactsStore:
                 with suppress(RondelError):
                     row = self._engine.store.session(ended)
                     if row is not None:
-                        self._read(row, live=True)
+                        await self._read(row, live=True)
             finally:
                 self._ended.task_done()
 
     async def _catch_up(self) -> None:
         """Read what ended before this server began, or elsewhere."""
-        rows = self._database.rows("SELECT session, length FROM insight")
-        known = {str(session): length for session, length in rows}
+        known: dict[str, int] = dict(
+            await self._database.rows("SELECT session, length FROM rondel.insight")
+        )
         for status in ENDED:
             before: str | None = None
             while True:
@@ -96,14 +97,14 @@ class SessionFactsStore:
                 for row in page.rows:
                     if known.get(row.id) != row.length:
                         with suppress(RondelError):
-                            self._read(row, live=False)
+                            await self._read(row, live=False)
                         await asyncio.sleep(0)
                 before = page.next
                 if before is None:
                     break
                 await asyncio.sleep(0)
 
-    def _read(self, row: SessionRow, *, live: bool) -> None:
+    async def _read(self, row: SessionRow, *, live: bool) -> None:
         if row.status not in ENDED:
             return
         plan = self._engine.outline_of(row).plan()
@@ -111,15 +112,11 @@ class SessionFactsStore:
         facts = facts_of(row.id, plan, ticks)
         if live:
             self._told(facts)
-        with self._database.write() as db:
-            db.execute(
-                "INSERT OR REPLACE INTO insight VALUES (?, ?, ?, ?, ?, ?)",
-                (
-                    row.id,
-                    row.graph_id,
-                    row.labels.get(GROUP),
-                    row.length,
-                    row.created_at,
-                    msgspec.json.encode(facts),
-                ),
+        await self._database.write(
+            (
+                "INSERT INTO rondel.insight VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (session) "
+                "DO UPDATE SET length = excluded.length, facts = excluded.facts",
+                *(row.id, row.graph_id, row.labels.get(GROUP)),
+                *(row.length, row.created_at, msgspec.json.encode(facts)),
             )
+        )

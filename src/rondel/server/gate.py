@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from rondel.errors import RondelError
 from rondel.server.access import LOCAL, Caller
 from rondel.server.problems import Refusal, problem
 from rondel.server.rate_limiter import RateLimiter
@@ -69,13 +70,17 @@ class Gate:
             if origin is not None and scope.get("method") == "OPTIONS":
                 await _preflight(scope, receive, guarded)
                 return
-            caller = self._caller(scope, headers)
+            caller = await self._caller(scope, headers)
             scope["rondel.caller"] = caller
             self._check_rate(scope, caller)
             if scope["type"] == "http":
                 receive = await self._body(scope, headers, receive)
         except Refusal as refusal:
             await _refuse(scope, receive, guarded, refusal)
+            return
+        except RondelError as error:
+            away = Refusal(503, "not_ready", f"who calls cannot be found out: {error}", 5.0)
+            await _refuse(scope, receive, guarded, away)
             return
         await self._app(scope, receive, guarded)
 
@@ -119,18 +124,18 @@ class Gate:
 
     # Who calls
 
-    def _caller(self, scope: Scope, headers: Headers) -> Caller | None:
+    async def _caller(self, scope: Scope, headers: Headers) -> Caller | None:
         tokens = self._site.tokens
         given = headers.get("authorization")
         if given is not None:
             kind, _, text = given.partition(" ")
-            caller = tokens.caller(text.strip()) if kind.lower() == "bearer" else None
+            caller = await tokens.caller(text.strip()) if kind.lower() == "bearer" else None
             if caller is None and not self._site.needs_tokens and kind.lower() == "bearer":
                 caller = self._local_key(text.strip())
             if caller is None:
                 raise Refusal(401, "unauthorized", "the token is not known, or was revoked")
             return caller
-        caller = self._from_cookie(scope, headers)
+        caller = await self._from_cookie(scope, headers)
         if caller is not None:
             return caller
         if not self._site.needs_tokens:
@@ -144,11 +149,11 @@ class Gate:
         """Clients of other systems must send some key; one that is no token of ours will do."""
         return None if text.startswith("rondel_") else LOCAL
 
-    def _from_cookie(self, scope: Scope, headers: Headers) -> Caller | None:
+    async def _from_cookie(self, scope: Scope, headers: Headers) -> Caller | None:
         word = login_of(headers.get("cookie"))
         if not word:
             return None
-        caller = self._site.tokens.logged_in(word)
+        caller = await self._site.tokens.logged_in(word)
         unsafe = scope["type"] == "websocket" or scope["method"] not in SAFE
         own_page = "origin" in headers or headers.get("sec-fetch-site") == "same-origin"
         if caller is not None and unsafe and not own_page:

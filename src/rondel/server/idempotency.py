@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Awaitable, Callable
 from hashlib import sha256
-from typing import Annotated, cast
+from typing import Annotated
 
 import msgspec
 from fastapi import Header
@@ -54,45 +53,44 @@ async def once(
     groups = "*" if caller.groups is None else "\0".join(sorted(caller.groups))
     own = sha256(f"{groups}\0\0{what}\0\0{key}".encode()).hexdigest()
     asked = msgspec.json.encode(body.model_dump(mode="json"), order="sorted")
-    before = _reserve(site.database, own, sha256(asked).hexdigest(), key)
+    before = await _reserve(site.database, own, sha256(asked).hexdigest(), key)
     if before is not None:
         return before
     try:
         answer = await make()
     except BaseException:
-        with site.database.write() as db:
-            db.execute("DELETE FROM reply WHERE key = ?", (own,))
+        await site.database.write(("DELETE FROM rondel.reply WHERE key = ?", own))
         raise
     headers = {name: answer.headers[name] for name in HEADERS if name in answer.headers}
-    with site.database.write() as db:
-        db.execute(
-            "UPDATE reply SET status = ?, headers = ?, body = ? WHERE key = ?",
-            (answer.status_code, json.dumps(headers), bytes(answer.body), own),
+    await site.database.write(
+        (
+            "UPDATE rondel.reply SET status = ?, headers = ?, body = ? WHERE key = ?",
+            *(answer.status_code, json.dumps(headers), bytes(answer.body), own),
         )
+    )
     return answer
 
 
-def _reserve(database: ServerDatabase, own: str, digest: str, key: str) -> Response | None:
+async def _reserve(database: ServerDatabase, own: str, digest: str, key: str) -> Response | None:
     """The answer that the key stands for; None if it stands for this request from now on."""
-    now = time.time()
-    with database.write() as db:
-        db.execute("DELETE FROM reply WHERE created_at < ?", (now - KEPT,))
-        db.execute(
-            "DELETE FROM reply WHERE key = ? AND status IS NULL AND created_at < ?",
-            (own, now - UNDER_WAY),
-        )
-        made = db.execute(
-            "INSERT OR IGNORE INTO reply (key, digest, created_at) VALUES (?, ?, ?)",
-            (own, digest, now),
-        ).rowcount
+    now = database.now()
+    lost = "DELETE FROM rondel.reply WHERE key = ? AND status IS NULL AND created_at < ?"
+    *_, made = await database.write(
+        ("DELETE FROM rondel.reply WHERE created_at < ?", now - KEPT),
+        (lost, own, now - UNDER_WAY),
+        (
+            "INSERT INTO rondel.reply (key, digest, created_at) VALUES (?, ?, ?) "
+            "ON CONFLICT (key) DO NOTHING",
+            *(own, digest, now),
+        ),
+    )
     if made:
         return None
-    rows = database.rows("SELECT digest, status, headers, body FROM reply WHERE key = ?", own)
+    asks = "SELECT digest, status, headers, body FROM rondel.reply WHERE key = ?"
+    rows = await database.rows(asks, own)
     asked, status, headers, body = rows[0] if rows else (digest, None, None, None)
     if asked != digest:
         raise KeyReused(f"the idempotency key {key!r} stood for another request; use a new one")
     if status is None:
         raise Refusal(409, "under_way", f"the request with the key {key!r} is under way", 1.0)
-    return Response(
-        cast(bytes, body), cast(int, status), json.loads(cast(str, headers)), "application/json"
-    )
+    return Response(body, status, json.loads(headers), "application/json")

@@ -53,7 +53,7 @@ async def who_am_i(request: Request, site: SiteDep) -> Response:
 @router.post("/login", operation_id="logIn", status_code=204, responses=errors())
 async def log_in(body: LoginRequest, request: Request, site: SiteDep) -> Response:
     """Exchange a token for a cookie."""
-    word = site.tokens.log_in(body.token)
+    word = await site.tokens.log_in(body.token)
     if word is None:
         raise Refusal(401, "unauthorized", "the token is not known, or was revoked")
     answer = Response(None, 204)
@@ -71,7 +71,7 @@ async def log_out(
     """Forget the cookie, here and in the browser."""
     word = login_of(cookie)
     if word:
-        site.tokens.log_out(word)
+        await site.tokens.log_out(word)
     answer = Response(None, 204)
     answer.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
     return answer

@@ -60,6 +60,11 @@ class Options:
     limits: Limits = field(default_factory=Limits)
 
     @property
+    def needs_tokens(self) -> bool:
+        """Whether nobody is let in without one."""
+        return self.tokens or not self.is_loopback
+
+    @property
     def is_loopback(self) -> bool:
         """Whether only this machine can reach it."""
         if self.host == "localhost":

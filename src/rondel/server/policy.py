@@ -24,22 +24,17 @@ def demand_allowed(site: Site, caller: Caller, graph: Graph, *, stored: bool) ->
     if not site.options.allow_private:
         demand_public_graph(graph)
     if site.needs_tokens:
-        _demand_variables(site, caller, graph, stored=stored)
+        _demand_variables(caller, graph, stored=stored)
 
 
-def _demand_variables(site: Site, caller: Caller, graph: Graph, *, stored: bool) -> None:
+def _demand_variables(caller: Caller, graph: Graph, *, stored: bool) -> None:
+    """Raise CallError unless the secrets that a graph takes stand where they may."""
     taken = set(graph.environment)
     if not taken:
         return
-    if not stored and not (caller.may("admin") and caller.groups is None):
+    if not stored and not caller.may("admin"):
         names = ", ".join(f"${{{name}}}" for name in sorted(taken))
         raise CallError(f"a graph that is not stored may not use the server's secrets: {names}")
-    unknown = sorted(taken - set(site.secrets.names))
-    if unknown:
-        raise CallError(
-            f"${{{unknown[0]}}} is a variable of the server, which graphs may not read; "
-            "store it as a secret, or set it under 'vars:'"
-        )
     for document in (graph.document, *graph.includes.values()):
         _demand_places(document, taken)
 

@@ -19,10 +19,9 @@ from rondel.dispatch.submitting import SubmittingEngine
 from rondel.errors import CallError
 from rondel.server.app import create_app
 from rondel.server.options import Options
-from rondel.server.server_database import ServerDatabase, place_of
+from rondel.server.server_database import open_server_database, place_of
 from rondel.server.site import Site
 from rondel.sessions.engine import Engine
-from rondel.sessions.graphs_folder import GraphsFolder
 from rondel.sessions.news import telling
 from rondel.sessions.stores import is_address, open_store
 
@@ -98,10 +97,10 @@ def _bringing(db: str | None, options: Options) -> Dispatcher | None:
 
 
 async def _listen(engine: Engine, db: str | None, graphs_dir: str, options: Options) -> None:
-    database = ServerDatabase(None if db is None else place_of(db))
+    database = open_server_database(None if db is None else place_of(db))
     app = create_app(engine, graphs_dir, options, database)
     site: Site = app.state.site
-    if site.needs_tokens and not site.tokens.exist:
+    if site.needs_tokens and not await site.tokens.exist():
         raise CallError(
             f"at {options.host} everybody could call this server: first make a token, "
             "rondel tokens create NAME --role admin"
@@ -121,8 +120,8 @@ async def _serve_tools(db: str | None, graphs_dir: str, options: Options) -> Non
 
     store, news = telling(open_store(db, "normal"))
     engine = Engine(store, allow_python=options.allow_python, allow_commands=options.allow_commands)
-    database = ServerDatabase(None if db is None else place_of(db))
-    site = Site(engine, GraphsFolder(graphs_dir), options, database)
+    database = open_server_database(None if db is None else place_of(db))
+    site = Site(engine, graphs_dir, options, database)
     news.listener = site.hub
     await site.open()
     try:

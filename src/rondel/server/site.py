@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 
@@ -14,6 +15,7 @@ from rondel.server.access import Caller
 from rondel.server.addresses import guard
 from rondel.server.deliveries import Deliveries
 from rondel.server.facts_store import SessionFactsStore
+from rondel.server.hooks import Hooks
 from rondel.server.hub import Hub
 from rondel.server.metrics import Metrics
 from rondel.server.options import Options
@@ -35,18 +37,24 @@ class Site:
     """One server's parts."""
 
     def __init__(
-        self, engine: Engine, folder: GraphsFolder, options: Options, database: ServerDatabase
+        self,
+        engine: Engine,
+        graphs_dir: str | os.PathLike[str],
+        options: Options,
+        database: ServerDatabase,
     ) -> None:
         self.engine = engine
-        self.folder = folder
+        self.needs_tokens = options.needs_tokens
+        self.folder = GraphsFolder(graphs_dir, {} if self.needs_tokens else None)
         self.options = options
         self.database = database
         self.tokens = Tokens(database)
         self.secrets = Secrets(database)
-        self.needs_tokens = options.tokens or not options.is_loopback
+        engine.use_environs(self.secrets.environ)
         self.metrics = Metrics()
         self.facts = SessionFactsStore(engine, database, self.metrics.ended)
-        self.deliveries = Deliveries(engine, database, allow_private=options.allow_private)
+        self.hooks = Hooks(database, allow_private=options.allow_private)
+        self.deliveries = Deliveries(engine, database, self.hooks)
         self.hub = Hub(engine, options)
         self.hub.feed.listeners += [
             self.metrics.changed,
@@ -59,7 +67,7 @@ class Site:
 
     async def open(self) -> None:
         """Take up what a process that is gone left, and begin."""
-        self.secrets.open()
+        await self.secrets.refresh()
         if not self.options.allow_private:
             guard(asyncio.get_running_loop())
         self.hub.open()

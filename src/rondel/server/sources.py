@@ -8,12 +8,14 @@ from typing import Any
 
 from rondel.errors import CallError
 from rondel.graph.positions import parse
+from rondel.graph.variables import WithSecrets
 from rondel.server.access import Caller
 from rondel.server.policy import demand_allowed
 from rondel.server.problems import Refusal
 from rondel.server.site import Site
 from rondel.sessions.agents import check_provider, replace_in_document, replace_in_files
 from rondel.sessions.graph import Graph
+from rondel.sessions.graphs_folder import Environ
 
 Source = dict[str, Any] | str
 
@@ -33,9 +35,12 @@ def runnable(
     graph: Source | None,
     graph_id: str | None,
     provider: str | None = None,
+    group: str | None = None,
 ) -> Graph:
-    """The graph that is meant, if it may run here."""
-    found = graph_of(site, caller, graph, graph_id, provider)
+    """The graph that is meant, with the secrets of a group, if it may run here."""
+    secrets = site.secrets.of(group)
+    environ = secrets if site.needs_tokens else WithSecrets(secrets)
+    found = graph_of(site, caller, graph, graph_id, provider, environ=environ)
     demand_allowed(site, caller, found, stored=graph_id is not None)
     return found
 
@@ -48,6 +53,7 @@ def graph_of(
     provider: str | None = None,
     *,
     demand_secrets: bool = True,
+    environ: Environ = None,
 ) -> Graph:
     """The graph that is meant; raises GraphError with all that is wrong with it."""
     if (graph is None) == (graph_id is None):
@@ -55,13 +61,13 @@ def graph_of(
     if graph_id is not None:
         file = site.folder.get(graph_id, caller.groups)
         if provider is None:
-            return site.folder.load(file, demand_secrets=demand_secrets)
+            return site.folder.load(file, demand_secrets=demand_secrets, environ=environ)
         return with_provider(site, file.text, provider, file.name)
     assert graph is not None  # noqa: S101
     text = text_of(site, graph)
     name = site.folder.draft_name(caller.groups)
     if provider is None:
-        return site.folder.loads(text, name, demand_secrets=demand_secrets)
+        return site.folder.loads(text, name, demand_secrets=demand_secrets, environ=environ)
     return with_provider(site, text, provider, name)
 
 

@@ -16,6 +16,7 @@ from rondel.server.problems import Refusal
 from rondel.server.site import Site
 from rondel.server.sources import runnable
 from rondel.sessions.inputs import as_inputs
+from rondel.sessions.labels import KEYS
 from rondel.sessions.overview import LABELS
 
 KEY = "idempotency"
@@ -35,9 +36,12 @@ async def start(
         if row is not None:
             return _again(row, labels[KEY], key)
     site.demand_room()
+    await site.secrets.refresh()
     graph = await asyncio.to_thread(
-        runnable, site, caller, body.graph, body.graph_id, body.provider
+        runnable, site, caller, body.graph, body.graph_id, body.provider, labels.get(GROUP)
     )
+    if site.needs_tokens:
+        labels[KEYS] = sorted(graph.environment)
     try:
         session = await site.engine.start(graph, inputs, debug=body.debug, labels=labels, id=own)
     except JournalError:

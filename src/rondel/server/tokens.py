@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import secrets
-import time
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import cast
 
 from rondel.errors import CallError
 from rondel.graph.names import Names
@@ -35,10 +34,11 @@ class Tokens:
 
     def __init__(self, database: ServerDatabase) -> None:
         self._database = database
-        self._version = -1
+        self._version: int | None = None
         self._known: dict[str, Caller] = {}
+        self._reading = asyncio.Lock()
 
-    def create(self, name: str, role: str, groups: list[str] | None = None) -> str:
+    async def create(self, name: str, role: str, groups: list[str] | None = None) -> str:
         """A new token; its text is told this once."""
         if role not in ROLES:
             hint = Names(ROLES, what="there are").hint(role)
@@ -47,104 +47,105 @@ class Tokens:
             raise CallError("a token needs a name of at most 100 letters, to know it by")
         text = PREFIX + secrets.token_urlsafe(32)
         kept = None if not groups else json.dumps(sorted(set(groups)))
-        with self._database.write() as db:
-            if db.execute("SELECT 1 FROM token WHERE name = ?", (name,)).fetchone():
-                raise CallError(f"there is a token {name!r} already; revoke it, or name it else")
-            db.execute(
-                "INSERT INTO token (name, hash, role, groups, created_at) VALUES (?, ?, ?, ?, ?)",
-                (name, _hash(text), role, kept, time.time()),
+        [made] = await self._database.write(
+            (
+                "INSERT INTO rondel.token (name, hash, role, groups, created_at) "
+                "VALUES (?, ?, ?, ?, ?) ON CONFLICT (name) DO NOTHING",
+                *(name, _hash(text), role, kept, self._database.now()),
             )
-        self._version = -1
+        )
+        if not made:
+            raise CallError(f"there is a token {name!r} already; revoke it, or name it else")
+        self._version = None
         return text
 
-    def revoke(self, name: str) -> None:
+    async def revoke(self, name: str) -> None:
         """From now on the token opens nothing, and who logged in with it is logged out."""
-        with self._database.write() as db:
-            changed = db.execute(
-                "UPDATE token SET revoked_at = ? WHERE name = ? AND revoked_at IS NULL",
-                (time.time(), name),
-            ).rowcount
-            db.execute("DELETE FROM login WHERE token = ?", (name,))
-        self._version = -1
+        revoked = "UPDATE rondel.token SET revoked_at = ? WHERE name = ? AND revoked_at IS NULL"
+        changed, _ = await self._database.write(
+            (revoked, self._database.now(), name),
+            ("DELETE FROM rondel.login WHERE token = ?", name),
+        )
+        self._version = None
         if not changed:
-            hint = Names([token.name for token in self.list()], what="there are").hint(name)
+            names = [token.name for token in await self.list()]
+            hint = Names(names, what="there are").hint(name)
             raise CallError(f"there is no token {name!r} to revoke; {hint}")
 
-    def list(self) -> list[TokenView]:
+    async def list(self) -> list[TokenView]:
         """All tokens, oldest first."""
-        rows = self._database.rows(
-            "SELECT name, role, groups, created_at, revoked_at FROM token ORDER BY created_at"
+        rows = await self._database.rows(
+            "SELECT name, role, groups, created_at, revoked_at FROM rondel.token "
+            "ORDER BY created_at"
         )
         return [
-            TokenView(
-                str(name),
-                str(role),
-                None if groups is None else json.loads(str(groups)),
-                float(cast(float, made)),
-                cast("float | None", revoked),
-            )
+            TokenView(name, role, None if groups is None else json.loads(groups), made, revoked)
             for name, role, groups, made, revoked in rows
         ]
 
-    @property
-    def exist(self) -> bool:
+    async def exist(self) -> bool:
         """Whether any token opens anything."""
-        return bool(self._database.rows("SELECT 1 FROM token WHERE revoked_at IS NULL LIMIT 1"))
+        found = "SELECT 1 FROM rondel.token WHERE revoked_at IS NULL LIMIT 1"
+        return bool(await self._database.rows(found))
 
-    def caller(self, text: str) -> Caller | None:
-        """Who shows this token."""
-        self._refresh()
-        return self._known.get(_hash(text))
+    async def caller(self, text: str) -> Caller | None:
+        """Who shows this token; one that was made just now is known at once."""
+        hashed = _hash(text)
+        if not self.knows(text):
+            await self._read()
+        elif self._version != self._database.version():
+            async with self._reading:  # one reads for all who ask meanwhile
+                if self._version != self._database.version():
+                    await self._read()
+        return self._known.get(hashed)
+
+    def knows(self, text: str) -> bool:
+        """Whether it was a token when they were read last."""
+        return _hash(text) in self._known
 
     # Browsers
 
-    def log_in(self, text: str) -> str | None:
+    async def log_in(self, text: str) -> str | None:
         """A word that stands for a token in a browser's cookie; None if it is no token."""
-        caller = self.caller(text)
+        caller = await self.caller(text)
         if caller is None:
             return None
-        word = secrets.token_urlsafe(32)
-        with self._database.write() as db:
-            db.execute("DELETE FROM login WHERE until < ?", (time.time(),))
-            db.execute(
-                "INSERT INTO login (hash, token, until) VALUES (?, ?, ?)",
-                (_hash(word), caller.name, time.time() + LOGIN),
-            )
+        word, now = secrets.token_urlsafe(32), self._database.now()
+        await self._database.write(
+            ("DELETE FROM rondel.login WHERE until < ?", now),
+            (
+                "INSERT INTO rondel.login (hash, token, until) VALUES (?, ?, ?)",
+                *(_hash(word), caller.name, now + LOGIN),
+            ),
+        )
         return word
 
-    def logged_in(self, word: str) -> Caller | None:
+    async def logged_in(self, word: str) -> Caller | None:
         """Whose cookie it is."""
-        self._refresh()
-        found = self._database.rows(
-            "SELECT token FROM login WHERE hash = ? AND until >= ?", _hash(word), time.time()
+        found = await self._database.rows(
+            "SELECT t.name, t.role, t.groups FROM rondel.login l "
+            "JOIN rondel.token t ON t.name = l.token "
+            "WHERE l.hash = ? AND l.until >= ? AND t.revoked_at IS NULL",
+            _hash(word),
+            self._database.now(),
         )
-        if not found:
-            return None
-        name = found[0][0]
-        return next((caller for caller in self._known.values() if caller.name == name), None)
+        return _caller(*found[0]) if found else None
 
-    def log_out(self, word: str) -> None:
+    async def log_out(self, word: str) -> None:
         """The cookie opens nothing any more."""
-        with self._database.write() as db:
-            db.execute("DELETE FROM login WHERE hash = ?", (_hash(word),))
+        await self._database.write(("DELETE FROM rondel.login WHERE hash = ?", _hash(word)))
 
-    def _refresh(self) -> None:
-        """Read the tokens again if another process may have changed them."""
-        version = self._database.version
-        if version == self._version:
-            return
-        self._version = version
-        rows = self._database.rows(
-            "SELECT hash, name, role, groups FROM token WHERE revoked_at IS NULL"
+    async def _read(self) -> None:
+        version = self._database.version()
+        rows = await self._database.rows(
+            "SELECT hash, name, role, groups FROM rondel.token WHERE revoked_at IS NULL"
         )
-        self._known = {
-            str(hashed): Caller(
-                str(name),
-                cast(Role, role),
-                None if groups is None else frozenset(json.loads(str(groups))),
-            )
-            for hashed, name, role, groups in rows
-        }
+        self._known = {hashed: _caller(*rest) for hashed, *rest in rows}
+        self._version = version
+
+
+def _caller(name: str, role: Role, groups: str | None) -> Caller:
+    return Caller(name, role, None if groups is None else frozenset(json.loads(groups)))
 
 
 def _hash(text: str) -> str:

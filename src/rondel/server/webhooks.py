@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -10,7 +11,7 @@ from starlette.responses import Response
 
 from rondel.graph.moments import to_microsecond
 from rondel.server.access import Admin, Caller
-from rondel.server.deliveries import Webhook
+from rondel.server.hooks import Webhook
 from rondel.server.idempotency import Key, once
 from rondel.server.openapi import errors
 from rondel.server.problems import Refusal
@@ -73,7 +74,7 @@ class DeliveryList(BaseModel):
 )
 async def list_webhooks(site: SiteDep, caller: Admin) -> Response:
     """All webhooks."""
-    return reply({"webhooks": [_json(hook) for hook in site.deliveries.hooks(caller)]})
+    return reply({"webhooks": [_json(hook) for hook in await site.hooks.seen_by(caller)]})
 
 
 @router.post(
@@ -89,7 +90,8 @@ async def create_webhook(
     """Tell an address what happens; its secret, which signs every message, is told this once."""
 
     async def make() -> Response:
-        made = site.deliveries.create(body.url, body.events, caller)
+        await asyncio.to_thread(site.hooks.check, body.url)
+        made = await site.hooks.create(body.url, body.events, caller)
         return reply({**_json(made), "secret": made.secret}, 201)
 
     return await once(site, caller, key, "webhooks", body, make)
@@ -100,8 +102,8 @@ async def create_webhook(
 )
 async def delete_webhook(id: str, site: SiteDep, caller: Admin) -> Response:
     """Tell it nothing any more."""
-    _demand(site, caller, id)
-    site.deliveries.delete(id)
+    await _demand(site, caller, id)
+    await site.hooks.delete(id)
     return Response(None, 204)
 
 
@@ -115,8 +117,8 @@ async def list_deliveries(
     id: str, site: SiteDep, caller: Admin, limit: Annotated[int, Query(ge=1, le=1000)] = 100
 ) -> Response:
     """What it was told, and what became of it."""
-    _demand(site, caller, id)
-    return reply({"deliveries": site.deliveries.of(id, limit)})
+    await _demand(site, caller, id)
+    return reply({"deliveries": await site.deliveries.of(id, limit)})
 
 
 def _json(hook: Webhook) -> dict[str, Any]:
@@ -128,6 +130,6 @@ def _json(hook: Webhook) -> dict[str, Any]:
     }
 
 
-def _demand(site: Site, caller: Caller, id: str) -> None:
-    if id not in [hook.id for hook in site.deliveries.hooks(caller)]:
+async def _demand(site: Site, caller: Caller, id: str) -> None:
+    if id not in [hook.id for hook in await site.hooks.seen_by(caller)]:
         raise Refusal(404, "unknown_webhook", f"there is no webhook {id!r}")

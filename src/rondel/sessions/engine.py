@@ -20,7 +20,7 @@ from rondel.journal.working_memory import WorkingMemory, confidence_in
 from rondel.sessions.expectation import Expectation
 from rondel.sessions.fork import begin_fork, lay_down, plan_fork, row_of
 from rondel.sessions.graph import Graph, as_graph
-from rondel.sessions.graph_cache import GraphCache
+from rondel.sessions.graph_cache import Environs, GraphCache
 from rondel.sessions.ids import new_id
 from rondel.sessions.inputs import Inputs, as_inputs
 from rondel.sessions.labels import debugging
@@ -72,6 +72,10 @@ class Engine:
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
+
+    def use_environs(self, environs: Environs) -> None:
+        """Take the variables of sessions' graphs from there, by the labels of each session."""
+        self._local.graphs.environs = environs
 
     # Sessions
 

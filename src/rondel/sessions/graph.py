@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from rondel.engine.protocols import Middleware, Processor
@@ -17,13 +16,13 @@ from rondel.graph.load import Loaded, Translate, from_document, load, loads
 from rondel.graph.names import Vocabulary
 from rondel.graph.plan import Plan
 from rondel.graph.schema import ENVELOPE
-from rondel.graph.secrets import Values, seal, unseal
 from rondel.graph.spec import GraphSpec
 from rondel.nodes.calling import function_processor
 from rondel.sessions.authored import FUNCTION, AuthoredNames, Functions
 from rondel.sessions.changes import CONTRACT, LOOPS, change_body
-from rondel.sessions.reading import ReadingNames
+from rondel.sessions.reading import LenientVariables, ReadingNames
 from rondel.sessions.registry import default_registry
+from rondel.sessions.stored import Stored
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -33,23 +32,6 @@ if TYPE_CHECKING:
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """A graph as a session keeps it, and the secrets in it, which nobody keeps.
-
-    `secrets` are by the file they are in; the graph's own are under no name.
-    """
-
-    document: dict[str, Any]
-    includes: dict[str, Any]
-    secrets: Mapping[str, Values]
-
-    @property
-    def names(self) -> list[str]:
-        """The variables that stand for the secrets."""
-        return sorted({name for values in self.secrets.values() for name in values})
 
 
 class Graph:
@@ -77,6 +59,8 @@ class Graph:
         self._loaded: Loaded | None = None
         self._plan: Plan | None = None
         self._stored: Stored | None = None
+        self._environ: Mapping[str, str] | None = None
+        """What its variables come from; None is the environment of the process."""
         self._as_stored = False
         """Whether a session was started on it already: rules that are newer do not apply."""
 
@@ -94,20 +78,27 @@ class Graph:
         registry: Registry | None = None,
         demand_secrets: bool = True,
         within: str | os.PathLike[str] | None = None,
+        environ: Mapping[str, str] | None = None,
     ) -> Graph:
         """The graph of a YAML or JSON file; raises GraphError with all that is wrong.
 
         `compat` names the system whose format it is in: chatdev or council. Without
         `demand_secrets`, keys and addresses may be variables that are not set: enough to look at
-        the graph, not to run it. With `within`, it can name no file outside that folder.
+        the graph, not to run it. With `within`, it can name no file outside that folder. With
+        `environ`, its variables come from there and not from the environment and `.env`.
         """
         known = registry or default_registry()
         translate = _translate(compat)
         with collector_held():
             loaded = load(
-                path, known, translate=translate, demand_secrets=demand_secrets, within=within
+                path,
+                known,
+                environ=environ,
+                translate=translate,
+                demand_secrets=demand_secrets,
+                within=within,
             )
-            return cls._from_loaded(loaded, known)
+            return cls._from_loaded(loaded, known, environ)
 
     @classmethod
     def loads(
@@ -119,6 +110,7 @@ class Graph:
         registry: Registry | None = None,
         demand_secrets: bool = True,
         within: str | os.PathLike[str] | None = None,
+        environ: Mapping[str, str] | None = None,
     ) -> Graph:
         """The graph of a YAML or JSON text."""
         known = registry or default_registry()
@@ -128,11 +120,12 @@ class Graph:
                 text,
                 known,
                 file,
+                environ=environ,
                 translate=translate,
                 demand_secrets=demand_secrets,
                 within=within,
             )
-            return cls._from_loaded(loaded, known)
+            return cls._from_loaded(loaded, known, environ)
 
     @classmethod
     def from_document(
@@ -168,7 +161,7 @@ class Graph:
         graph = cls("", registry=known)
         graph._document = document
         graph._as_stored = True
-        environ = _Lenient(os.environ)
+        environ = LenientVariables(os.environ)
         words = ReadingNames(known, document, includes or {})
         graph._loaded = from_document(
             graph._with_start(), words, includes=includes, environ=environ
@@ -176,8 +169,16 @@ class Graph:
         return graph
 
     @classmethod
-    def _from_loaded(cls, loaded: Loaded, registry: Registry, *, as_stored: bool = False) -> Graph:
+    def _from_loaded(
+        cls,
+        loaded: Loaded,
+        registry: Registry,
+        environ: Mapping[str, str] | None = None,
+        *,
+        as_stored: bool = False,
+    ) -> Graph:
         graph = cls(loaded.spec.id, registry=registry)
+        graph._environ = environ
         graph._as_stored = as_stored
         graph._document = _enveloped(loaded)
         graph._loaded = loaded
@@ -306,27 +307,23 @@ class Graph:
     def stored(self) -> Stored:
         """What a session keeps of the graph: all but its secrets."""
         if self._stored is None:
-            sealed = seal(self._document)
-            secrets = {"": sealed.secrets} if sealed.secrets else {}
-            known = dict(sealed.secrets)
-            includes = {}
-            for file, document in self.includes.items():
-                inner = seal(document, known)
-                includes[file] = inner.document
-                if inner.secrets:
-                    secrets[file] = inner.secrets
-                    known |= inner.secrets
-            self._stored = Stored(sealed.document, includes, secrets)
+            self._stored = Stored.of(self._document, self.includes)
         return self._stored
 
     @classmethod
-    def from_stored(cls, stored: Stored, *, registry: Registry | None = None) -> Graph:
+    def from_stored(
+        cls,
+        stored: Stored,
+        *,
+        registry: Registry | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> Graph:
         """The graph that a session keeps, with its secrets as far as they are known."""
-        document, includes = _unsealed(stored)
+        document, includes = stored.unsealed()
         known = registry or default_registry()
         with collector_held():
-            loaded = from_document(document, known, includes=includes)
-            return cls._from_loaded(loaded, known, as_stored=True)
+            loaded = from_document(document, known, includes=includes, environ=environ)
+            return cls._from_loaded(loaded, known, environ, as_stored=True)
 
     @property
     def is_python(self) -> bool:
@@ -352,13 +349,14 @@ class Graph:
     def with_stored(self, document: dict[str, Any], includes: dict[str, Any]) -> Graph:
         """This graph's functions and secrets under the document that a session keeps."""
         stored = Stored(document, includes, self.stored.secrets)
-        return self.with_document(*_unsealed(stored))
+        return self.with_document(*stored.unsealed())
 
     def with_document(self, document: dict[str, Any], includes: Mapping[str, Any]) -> Graph:
         """This graph's functions under another document of the same structure."""
         graph = Graph(self.id, registry=self._registry)
         graph._document = document
         graph._functions = self._functions
+        graph._environ = self._environ
         graph._included = dict(includes)
         graph._as_stored = True
         graph.plan()
@@ -407,7 +405,9 @@ class Graph:
     def _load(self) -> Loaded:
         if self._loaded is None:
             known: Vocabulary = AuthoredNames(self._registry) if self.is_python else self._registry
-            self._loaded = from_document(self._with_start(), known, includes=self._included)
+            self._loaded = from_document(
+                self._with_start(), known, includes=self._included, environ=self._environ
+            )
         return self._loaded
 
     def _with_start(self) -> dict[str, Any]:
@@ -420,14 +420,6 @@ class Graph:
         if any(node.get("id") not in entered for node in nodes):
             return self._document
         return {**self._document, "graph": {**body, "start": nodes[0]["id"]}}
-
-
-def _unsealed(stored: Stored) -> tuple[dict[str, Any], dict[str, Any]]:
-    secrets = stored.secrets
-    includes = {
-        file: unseal(document, secrets.get(file, {})) for file, document in stored.includes.items()
-    }
-    return unseal(stored.document, secrets.get("", {})), includes
 
 
 def _translate(compat: str | None) -> Translate | None:
@@ -447,13 +439,6 @@ def _enveloped(loaded: Loaded) -> dict[str, Any]:
     body = {"id": loaded.spec.id, **document}
     envelope: dict[str, Any] = {key: body.pop(key) for key in ENVELOPE if key in body}
     return {**envelope, "graph": body}
-
-
-class _Lenient(dict[str, str]):
-    """The environment, in which what is not set is an address, which will do as any text too."""
-
-    def get(self, name: str, default: Any = None) -> Any:  # noqa: ARG002
-        return super().get(name, "http://unset")
 
 
 def _structure(document: dict[str, Any]) -> dict[str, Any]:

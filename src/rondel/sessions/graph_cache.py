@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -16,14 +15,19 @@ from rondel.engine.shell.binding import Binding
 from rondel.errors import CallError, GraphError
 from rondel.graph.plan import Plan
 from rondel.graph.secrets import Values
+from rondel.graph.variables import value_of
 from rondel.guards.memory import MemoryGuard, promoted_nodes
 from rondel.journal.attachments import Attachments
 from rondel.journal.store import SessionRow, Store
 from rondel.journal.working_memory import WorkingMemory
 from rondel.sessions.code import FUNCTIONS, check_code
-from rondel.sessions.graph import Graph, Stored
+from rondel.sessions.graph import Graph
 from rondel.sessions.labels import CODE, labels_of, without_code
 from rondel.sessions.permissions import Permissions
+from rondel.sessions.stored import Stored
+
+Environs = Callable[[Mapping[str, Any]], Mapping[str, str]]
+"""By the labels of a session, what the variables of its graph stand for."""
 
 COPIES = 32
 """How many graphs are kept that were read; of those with one id the one that was read last."""
@@ -34,12 +38,12 @@ class _Copy(NamedTuple):
     graph: Graph
     plan: Plan
 
-    def is_of(self, stored: Stored) -> bool:
+    def is_of(self, stored: Stored, environ: Mapping[str, str] | None) -> bool:
         """Whether reading it again would give the same graph."""
         if self.graph.plan() is not self.plan or self.stored != stored:
             return False
         taken = self.graph.environment
-        return all(os.environ.get(name) == value for name, value in taken.items())
+        return all(value_of(name, environ) == value for name, value in taken.items())
 
 
 @dataclass(slots=True)
@@ -61,6 +65,8 @@ class GraphCache:
         permissions: Permissions,
         middleware: Sequence[Middleware],
     ) -> None:
+        self.environs: Environs | None = None
+        """What variables come from; None is the environment of the process."""
         self._store = store
         self._attachments = attachments
         self._registry = registry
@@ -86,7 +92,8 @@ class GraphCache:
 
     def at_hand(self, row: SessionRow) -> Graph | None:
         """The session's graph, unless it would have to be read first."""
-        return self._handed_over.get(row.id) or _found(self._graphs, row, self._stored(row))
+        handed_over = self._handed_over.get(row.id)
+        return handed_over or _found(self._graphs, row, self._stored(row), self._environ(row))
 
     def graph(self, row: SessionRow) -> Graph:
         """The session's graph with all that it takes to run it; CallError if that is not here."""
@@ -100,7 +107,8 @@ class GraphCache:
             )
         stored = self._stored(row)
         try:
-            found = Graph.from_stored(stored, registry=self._registry)
+            environ = self._environ(row)
+            found = Graph.from_stored(stored, registry=self._registry, environ=environ)
         except GraphError as error:
             if not (missing := self._missing_secrets(row)):
                 raise (without_code(row, error) or error) from None
@@ -164,12 +172,22 @@ class GraphCache:
         """The variables that stand for secrets of the session's graph and have no value here."""
         known = {name for values in self._secrets.get(row.id, {}).values() for name in values}
         names = row.labels.get("secrets", ())
-        return [name for name in names if name not in known and name not in os.environ]
+        missing = [name for name in names if name not in known]
+        environ = self._environ(row) if missing else None
+        return [name for name in missing if value_of(name, environ) is None]
+
+    def _environ(self, row: SessionRow) -> Mapping[str, str] | None:
+        return None if self.environs is None else self.environs(row.labels)
 
     def _stored(self, row: SessionRow) -> Stored:
         return Stored(row.document, row.includes, self._secrets.get(row.id, {}))
 
 
-def _found(copies: LRUCache[str, _Copy], row: SessionRow, stored: Stored) -> Graph | None:
+def _found(
+    copies: LRUCache[str, _Copy],
+    row: SessionRow,
+    stored: Stored,
+    environ: Mapping[str, str] | None = None,
+) -> Graph | None:
     copy = copies.get(row.graph_id)
-    return copy.graph if copy is not None and copy.is_of(stored) else None
+    return copy.graph if copy is not None and copy.is_of(stored, environ) else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -21,6 +21,7 @@ from rondel.errors import (
 )
 from rondel.graph.names import Names
 from rondel.graph.positions import parse
+from rondel.graph.variables import value_of
 from rondel.sessions.graph import Graph
 
 SUFFIXES = (".yaml", ".yml", ".json")
@@ -35,6 +36,9 @@ MARK = "@"
 
 Groups = Set[str] | None
 """Those of a caller; None is all."""
+
+Environ = Mapping[str, str] | None
+"""What variables stand for; None is what the process's environment and `.env` say."""
 
 Stamp = tuple[int, int]
 """When a file was written, and its size: what changes when it does."""
@@ -72,8 +76,10 @@ class GraphsFolder:
     named by their paths; so is one that cannot be read.
     """
 
-    def __init__(self, root: str | os.PathLike[str]) -> None:
+    def __init__(self, root: str | os.PathLike[str], environ: Environ = None) -> None:
         self.root = Path(os.path.realpath(root))
+        self._environ = environ
+        """What variables stand for where a caller does not say."""
         self._seen: dict[Path, _Seen] = {}
         self._graphs: dict[Path, tuple[tuple[Any, ...], Graph]] = {}
 
@@ -105,21 +111,33 @@ class GraphsFolder:
             raise UnknownGraph(f"there is no graph {id!r}; {hint}")
         return file
 
-    def load(self, file: GraphFile, *, demand_secrets: bool = True) -> Graph:
+    def load(
+        self, file: GraphFile, *, demand_secrets: bool = True, environ: Environ = None
+    ) -> Graph:
         """The graph of a file; read again only when it or a file that it names has changed."""
+        environ = self._environ if environ is None else environ
         known = self._graphs.get(file.path)
-        if known is not None and known[0] == (self._stamps(known[1], file), demand_secrets):
-            return known[1]
+        if known is not None:
+            stamps = (self._stamps(known[1], file, environ), demand_secrets)
+            if known[0] == stamps:
+                return known[1]
         within = self._room_of(file.name)
-        graph = Graph.load(file.path, demand_secrets=demand_secrets, within=within)
-        self._graphs[file.path] = ((self._stamps(graph, file), demand_secrets), graph)
+        graph = Graph.load(file.path, demand_secrets=demand_secrets, within=within, environ=environ)
+        stamps = (self._stamps(graph, file, environ), demand_secrets)
+        self._graphs[file.path] = (stamps, graph)
         return graph
 
-    def loads(self, text: str, name: str = "", *, demand_secrets: bool = True) -> Graph:
+    def loads(
+        self, text: str, name: str = "", *, demand_secrets: bool = True, environ: Environ = None
+    ) -> Graph:
         """The graph of a text, as if it were in the folder under that name."""
-        file = self.root / (name or "graph.yaml")
-        within = self._room_of(name)
-        return Graph.loads(text, file=str(file), demand_secrets=demand_secrets, within=within)
+        return Graph.loads(
+            text,
+            file=str(self.root / (name or "graph.yaml")),
+            demand_secrets=demand_secrets,
+            within=self._room_of(name),
+            environ=self._environ if environ is None else environ,
+        )
 
     def draft_name(self, groups: Groups) -> str:
         """The name that a graph has which nobody has stored."""
@@ -240,14 +258,14 @@ class GraphsFolder:
                 with suppress(OSError):
                     self._seen[path] = _read(path, stamp)
 
-    def _stamps(self, graph: Graph, file: GraphFile) -> tuple[Any, ...]:
+    def _stamps(self, graph: Graph, file: GraphFile, environ: Environ) -> tuple[Any, ...]:
         stamps: list[Any] = [file.etag]
         for name in (*graph.includes, ".env"):
             try:
                 stamps.append(_stamp(file.path.parent / name))
             except OSError:
                 stamps.append(None)
-        stamps += [os.environ.get(name) for name in graph.environment]
+        stamps += [value_of(name, environ) for name in graph.environment]
         return tuple(stamps)
 
 

@@ -18,6 +18,9 @@ from rondel.sessions.registry import default_registry
 CODE = "code"
 """The label of sessions whose graph may name what only its own registry knows."""
 
+KEYS = "keys"
+"""The label of sessions that see these secrets of a server, and no other variable of it."""
+
 DEBUG = "debug"
 """The label of sessions that pause after the rounds of some loops: the heads of these."""
 

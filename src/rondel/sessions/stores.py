@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Literal
 
@@ -70,11 +72,18 @@ def open_store(db: Database, durability: Durability) -> Store:
 
 
 def _open_postgres(url: str, durability: Durability) -> Store:
-    try:
+    with without_driver():
         from rondel.journal.postgres.store import PostgresStore
+    return PostgresStore(url, durability)
+
+
+@contextmanager
+def without_driver() -> Iterator[None]:
+    """Say what to install where the driver of PostgreSQL is missing."""
+    try:
+        yield
     except ImportError as missing:
         raise CallError(
             f"sessions in PostgreSQL need the driver, which is missing ({missing}); "
             "pip install 'rondel[postgres]'"
         ) from missing
-    return PostgresStore(url, durability)

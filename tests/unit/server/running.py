@@ -18,7 +18,8 @@ from rondel.engine.core.state import ENDED
 from rondel.server.app import create_app
 from rondel.server.options import Options
 from rondel.server.run import Server, server_of
-from rondel.server.server_database import ServerDatabase
+from rondel.server.server_database import open_server_database
+from rondel.server.tokens import Tokens
 from rondel.sessions.engine import Engine
 from rondel.sessions.news import telling
 from rondel.sessions.stores import open_store
@@ -155,13 +156,29 @@ def parsed(lines: Iterator[str]) -> Iterator[dict[str, Any]]:
             id = None
 
 
+def create_tokens(
+    place: str | Path, wanted: dict[str, tuple[str, list[str] | None]]
+) -> dict[str, str]:
+    """Tokens with these roles and groups, by their names."""
+    database = open_server_database(place)
+
+    async def create() -> dict[str, str]:
+        known = Tokens(database)
+        return {name: await known.create(name, *what) for name, what in wanted.items()}
+
+    try:
+        return asyncio.run(create())
+    finally:
+        database.close()
+
+
 @contextmanager
 def running(
     folder: Path,
     db: str | Path | None = None,
     options: Options | None = None,
     token: str = "",
-    database: Path | None = None,
+    database: str | Path | None = None,
 ) -> Iterator[Running]:
     """A server of the graphs of a folder, and of a database."""
     listening = socket.socket()
@@ -177,7 +194,7 @@ def running(
         engine = made["engine"] = Engine(
             store, allow_python=chosen.allow_python, allow_commands=chosen.allow_commands
         )
-        app = create_app(engine, folder, chosen, ServerDatabase(database))
+        app = create_app(engine, folder, chosen, open_server_database(database))
         server = made["server"] = server_of(app, chosen)
         began.set()
         await server.serve([listening])

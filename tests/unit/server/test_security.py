@@ -19,41 +19,8 @@ from rondel.errors import CallError
 from rondel.server.addresses import demand_public, is_private
 from rondel.server.options import Limits, Options
 from rondel.server.run import serve
-from rondel.server.server_database import ServerDatabase
-from rondel.server.tokens import Tokens
+from tests.unit.server.guarded import Guarded
 from tests.unit.server.running import ASKING, REVIEW, Running, running
-
-TOKENS = {
-    "root": ("admin", None),
-    "anna": ("admin", ["a"]),
-    "olaf": ("operator", ["a"]),
-    "vera": ("viewer", ["a"]),
-    "bert": ("admin", ["b"]),
-}
-
-
-class Guarded:
-    """A server that demands tokens, and one of each kind."""
-
-    def __init__(self, server: Running, tokens: dict[str, str], database: Path) -> None:
-        self.server = server
-        self.tokens = tokens
-        self.database = database
-
-    def __getattr__(self, name: str) -> Running:
-        return self.server.as_(self.tokens[name])
-
-
-@pytest.fixture
-def guarded(folder: Path, tmp_path: Path) -> Iterator[Guarded]:
-    place = tmp_path / "server.db"
-    database = ServerDatabase(place)
-    made = {n: Tokens(database).create(n, role, groups) for n, (role, groups) in TOKENS.items()}
-    database.close()
-    options = Options(tokens=True)
-    with running(folder, tmp_path / "s.db", options, made["root"], place) as server:
-        yield Guarded(server, made, place)
-
 
 # Who may call
 
@@ -179,7 +146,7 @@ def test_a_group_is_not_entered_by_naming_it(guarded: Guarded) -> None:
     first = guarded.anna.post("/sessions", same, 202)["id"]
     assert bert.post("/sessions", same, 202)["id"] != first
     bert.call("DELETE", "/graphs/asking", 400)
-    bert.call("PUT", "/secrets/KEY", 403, json={"value": "x"})
+    bert.call("PUT", "/secrets/KEY", 403, json={"value": "x"}, params={"group": "a"})
 
 
 # Pages of others
@@ -398,42 +365,11 @@ async def test_a_name_that_leads_inside_when_it_is_connected_to_is_refused(serve
         await loop.getaddrinfo("localhost", 80, type=socket.SOCK_STREAM)
 
 
-def test_secrets_are_written_and_used_and_never_read_back(
-    guarded: Guarded, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OF_THE_SERVER", "environment-value")
-    root = guarded.root
-    root.call("PUT", "/secrets/MODEL_KEY", 204, json={"value": "sk-very-secret"})
-    assert root.get("/secrets") == {"secrets": ["MODEL_KEY"]}
-    root.get("/secrets/MODEL_KEY", 405)
-
-    def graph(config: dict[str, Any], **more: Any) -> dict[str, Any]:
-        return {
-            **more,
-            "graph": {"id": "x", "nodes": [{"id": "a", "type": "agent", "config": config}]},
-        }
-
-    def refused(document: dict[str, Any]) -> str:
-        return str(root.post("/sessions", {"graph": document}, 400)["detail"])
-
-    assert "where it would be shown" in refused(graph({"role": "say ${MODEL_KEY}"}))
-    through = graph({"role": "${X}"}, vars={"X": "${MODEL_KEY}"})
-    assert "where it would be shown" in refused(through)
-    assert "graphs may not read" in refused(graph({"role": "${OF_THE_SERVER}"}))
-    used = graph({"provider": "scripted", "answers": ["hi"], "api_key": "${MODEL_KEY}"})
-    id = root.post("/sessions", {"graph": used}, 202)["id"]
-    root.until(id, "completed")
-    told = [root.get(f"/sessions/{id}"), root.get(f"/sessions/{id}/export").text]
-    assert "sk-very-secret" not in json.dumps(told)
-    mine = {"graph": used}
-    assert "may not use the server's secrets" in guarded.olaf.post("/sessions", mine, 400)["detail"]
-    assert root.call("DELETE", "/secrets/MODEL_KEY", 204)
-    root.call("DELETE", "/secrets/MODEL_KEY", 404)
-    root.call("PUT", "/secrets/LD_PRELOAD", 400, json={"value": "x"})
-
-
 def test_the_page_on_security_names_tests_that_there_are() -> None:
     page = (Path(__file__).parents[3] / "docs" / "security.md").read_text()
     named = set(re.findall(r"`(test_\w+)`", page))
+    folders = (Path(__file__).parent, Path(__file__).parents[2] / "cluster")
+    files = [file.read_text() for folder in folders for file in folder.glob("test_*.py")]
+    there = set(re.findall(r"^(?:async )?def (test_\w+)", "\n".join(files), re.MULTILINE))
     assert named
-    assert named <= set(globals())
+    assert named <= there

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import threading
 import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -15,47 +12,17 @@ from standardwebhooks import Webhook
 
 from rondel.server import deliveries
 from rondel.server.options import Options
+from tests.unit.server.receiver import Receiver
 from tests.unit.server.running import PATIENCE, Running, running
 
 OPEN = Options(allow_private=True)
-
-
-class Receiver:
-    """Somebody who is told."""
-
-    def __init__(self) -> None:
-        self.heard: list[tuple[dict[str, str], bytes]] = []
-        self.answers: list[int] = []
-        receiver = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["content-length"]))
-                receiver.heard.append(({k.lower(): v for k, v in self.headers.items()}, body))
-                self.send_response(receiver.answers.pop(0) if receiver.answers else 204)
-                self.end_headers()
-
-            def log_message(self, *_: object) -> None:
-                """Say nothing."""
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}/hook"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def wait(self, count: int) -> list[dict[str, Any]]:
-        deadline = time.monotonic() + PATIENCE
-        while len(self.heard) < count:
-            assert time.monotonic() < deadline, self.heard
-            time.sleep(0.01)
-        return [json.loads(body) for _, body in self.heard]
 
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
     found = Receiver()
     yield found
-    found.server.shutdown()
-    found.server.server_close()
+    found.close()
 
 
 def settled(server: Running, hook: str, count: int) -> list[dict[str, Any]]:
@@ -117,7 +84,7 @@ def test_what_a_server_could_not_tell_the_next_one_does(
         receiver.wait(1)
         monkeypatch.setattr(deliveries.Deliveries, "changed", lambda *_: None)
         server.until(server.start("review"), "completed")  # nobody notes it
-    monkeypatch.setattr(deliveries.Deliveries, "_pause", lambda _: 0.01)
+    monkeypatch.setattr(deliveries, "LOOK", 0.01)
     with running(folder, db, OPEN, database=database) as server:
         receiver.wait(2)
         found = server.get(f"/webhooks/{made['id']}/deliveries")["deliveries"]

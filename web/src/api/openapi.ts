@@ -332,6 +332,11 @@ export interface components {
         };
         SecretNames: {
             secrets: string[];
+            items: components["schemas"]["SecretOf"][];
+        };
+        SecretOf: {
+            name: string;
+            group: string | null;
         };
         SecretValue: {
             value: string;
