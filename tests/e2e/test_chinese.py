@@ -8,38 +8,51 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from rondel.cli.app import HELP, VERBS
 from rondel.cli.catalogue import Catalogue, catalogue_of, names_in
 from rondel.cli.language import wanted, without_option
 from tests.e2e.command import BIN, ROOT, Ran
-from tests.sentences import errors, own
+from tests.sentences import help_texts, own, shape, told
 from tests.terminal import Terminal
 
 Call = Callable[..., Ran]
 GraphFile = Callable[..., Path]
 EXAMPLE = ROOT / "examples" / "01_review_loop" / "graph.yaml"
-CATALOGUE = ROOT / "src" / "rondel" / "cli" / "languages" / "zh.json"
-SENTENCES: dict[str, str] = json.loads(CATALOGUE.read_text("utf-8"))
-TYPER = {
-    "No such option: {name}",
-    "no such option: {name}",
-    "missing argument {name}",
-    "missing option {name}",
-    "got unexpected extra argument {name}",
-    "got unexpected extra argument ({name})",
-    "got unexpected extra arguments ({names})",
-    "option {name} requires an argument",
-    "invalid value for {name}: {why}",
+FOLDER = ROOT / "src" / "rondel" / "cli" / "languages" / "zh"
+FILES: dict[str, dict[str, str]] = {
+    path.stem: json.loads(path.read_text("utf-8")) for path in sorted(FOLDER.glob("*.json"))
 }
-"""What the library says that reads the arguments."""
+SENTENCES = {english: said for file in FILES.values() for english, said in file.items()}
+CHINESE = re.compile(r"[\u4e00-\u9fff]")
+OTHERS = FILES["others"]
+"""What the library says that reads the arguments, and the system."""
 
 BROKEN = "graph:\n  id: g\n  nods: []\n  nodes:\n    - {id: a, type: agnet}\n  edges: []\n"
 
 
-def test_every_sentence_of_the_command_line_is_there() -> None:
-    needed = own() | {*VERBS.values(), HELP} | errors("graph") | errors("cli")
-    assert sorted(needed - {*SENTENCES}) == []
+def test_every_sentence_that_a_user_can_be_told_is_there() -> None:
+    by_name = own() | help_texts() | {*VERBS.values(), HELP}
+    shapes = {*map(shape, SENTENCES)}
+    missing = {text for text in told() - by_name if shape(text) not in shapes}
+    assert sorted(missing | (by_name - {*SENTENCES})) == []
+
+
+def test_the_finder_finds_what_is_told_wherever_it_is_made() -> None:
+    found = told()
+    assert "there is no database {path}" in found  # raised in the command line
+    assert "the disk is full; free some space and open it again" in found  # a value of a table
+    assert "no message passes its condition" in found  # a part of a warning
+    assert "Show tracebacks." in found  # the help of an option
+    assert "EXIT REASON" in found  # the head of a column
+    assert not any("SELECT" in text for text in found)
+
+
+def test_no_sentence_is_in_two_files_or_still_english() -> None:
+    assert len(SENTENCES) == sum(map(len, FILES.values()))
+    same = {text for text, said in SENTENCES.items() if not CHINESE.search(said)}
+    assert all(len(text.split()) < 3 or "{" in text or "SESSION" in text for text in same), same
 
 
 def test_every_sentence_has_places_for_the_same_values() -> None:
@@ -49,12 +62,99 @@ def test_every_sentence_has_places_for_the_same_values() -> None:
 
 def test_no_sentence_is_stale() -> None:
     text = " ".join(path.read_text("utf-8") for path in (ROOT / "src/rondel").rglob("*.py"))
-    known = own() | {*VERBS.values(), HELP} | errors("graph") | errors("cli")
-    for english in {*SENTENCES} - known - TYPER:
+    known = {*map(shape, told())}
+    for english in {*SENTENCES} - {*OTHERS}:
+        if shape(english) in known:
+            continue
         pieces = [piece.strip(" :;,.'\"()`?") for piece in re.split(r"\{\w+\}", english)]
         words = [word for piece in pieces for word in piece.split()[:2]]
         missing = [word for word in words if word.lower() not in text.lower()]
         assert missing == [], english
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_help_of_every_command_is_in_chinese(
+    verb: str, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "2000")
+    monkeypatch.setattr("rondel.cli.help.WIDEST", 2000)
+    lines = call(verb, "--help", "--lang", "zh").out.splitlines()
+    assert lines[0].startswith(f"用法：rondel {verb} [选项]")
+    for line in filter(None, lines[1:]):
+        assert CHINESE.search(line), line
+        assert not re.search(r"(?<![`./\w$-])(?:the|of|is|and|that|with|this) ", line), line
+
+
+@pytest.mark.parametrize("columns", ["60", "80", "120"])
+def test_help_in_chinese_is_as_wide_as_the_terminal(
+    columns: str, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    for verb in VERBS:
+        lines = call(verb, "--help", "--lang", "zh").out.splitlines()[1:]
+        assert max(map(cell_len, lines)) <= min(int(columns), 80) - 2
+
+
+def test_tables_and_what_follows_are_in_chinese(call: Call, graph_file: GraphFile) -> None:
+    def lines(*arguments: object) -> list[str]:
+        ran = call(*arguments, "--lang", "zh")
+        assert ran.err == ""
+        return ran.out.splitlines()
+
+    check = lines("check", EXAMPLE)
+    assert "有效; 4 个节点, 5 条边, 1 个循环" in check[0]
+    assert check[1].startswith("一次运行最多：")
+    assert {"循环", "轮数", "上界来源"} <= {*check[4].split()}
+    call("run", EXAMPLE)
+    id = lines("sessions")[1].split()[0]
+    assert lines("sessions")[0].split() == ["ID", "状态", "图", "创建时间", "驱动进程", "输入"]
+    assert lines("rounds", id)[0].split()[:4] == ["循环", "轮次", "得分", "变化"]
+    shown = lines("show", id, "--steps")
+    assert [line.split()[0] for line in shown[:3]] == ["会话", "图", "状态"]
+    assert "    输出 Writer" in "\n".join(shown)
+    assert "当前状态" in lines("replay", id, "--state")
+    assert lines("verify")[-1] == "共 1 个会话，均无损坏"
+    assert lines("gc", "--dry-run")[-1] == "将会删除 0 个会话"
+    assert lines("estimate", EXAMPLE)[0].split() == ["模型调用", "TOKEN", "费用"]
+    assert "每条边都走到过" in lines("simulate", EXAMPLE, "-n", "20")
+
+
+@pytest.mark.parametrize(
+    ("english", "chinese"),
+    [
+        (
+            "the journal a.db cannot be used: the disk is full; free some space and open it again",
+            "无法使用日志 a.db：磁盘已满；请腾出空间后重新打开",
+        ),
+        (
+            "the condition of the edge a -> b failed on 'x': the expression 'data.n > 1' failed: "
+            "data has no 'n'; guard it with has(data.n)",
+            "边 a -> b 的条件在 'x' 上出错：表达式 'data.n > 1' 出错：data 没有 'n'；"
+            "请用 has(data.n) 先判断",
+        ),
+        (
+            "no end node produced output ('Final'); none of these conditions held: "
+            "A -> Final (keyword)",
+            "没有结束节点产生输出（'Final'）；这些条件都不成立：A -> Final (keyword)",
+        ),
+        (
+            "1,200 tokens used, more than 3 times the estimate of 300 (from the certificate)",
+            "已用 1,200 个 token，超过估计值 300 的 3 倍（来自证书）",
+        ),
+        (
+            "the provider 'openai' needs a key: set OPENAI_API_KEY in the environment or api_key "
+            "in the graph, or run with --provider simulated",
+            "provider 'openai' 需要密钥：请在环境变量中设置 OPENAI_API_KEY，或在图中设置 api_key，"
+            "或用 --provider simulated 运行",
+        ),
+        (
+            "session ab is completed; it cannot be paused any more",
+            "会话 ab 的状态是 completed；已不能再暂停",
+        ),
+    ],
+)
+def test_rarer_errors_read_as_a_chinese_developer_writes_them(english: str, chinese: str) -> None:
+    assert catalogue_of("zh").translated(english) == chinese
 
 
 def test_help_errors_and_a_run_are_in_chinese(call: Call, graph_file: GraphFile) -> None:

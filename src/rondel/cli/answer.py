@@ -78,8 +78,9 @@ async def _answer(
             past = past_of(engine, session)
         delivered = await deliver(session, control, run=runs)
         if not runs or delivered.driver is not None:
-            on = "" if delivered.driver else f"; go on with: {how.resume()}"
-            say(session, delivered, f"is answered{on}", "is answered already")
+            on = how.resume() if delivered.changed and not delivered.driver else ""
+            told = "session {id} is answered", "session {id} is answered already"
+            say(session, delivered, *told, on)
             return 0
         return await foreground.show(
             engine, session, words("resuming {graph}", graph=session.row.graph_id), past

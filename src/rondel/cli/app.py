@@ -140,11 +140,13 @@ def command_of(verb: str) -> Any:
     """The parser of a verb's arguments, which then calls it."""
     import typer
 
+    from rondel.cli.help import Command
+
     name = f"{verb}_" if iskeyword(verb) else verb
     module = import_module(f"rondel.cli.{name}")
     function: Callable[..., int] = getattr(module, name)
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command(context_settings={"help_option_names": ["--help", "-h"]})(function)
+    app.command(cls=Command, context_settings={"help_option_names": ["--help", "-h"]})(function)
     return typer.main.get_command(app)
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from rondel.cli.language import words
 from rondel.cli.options import Debug
 from rondel.cli.verify import existing
 from rondel.journal.sqlite.store import SqliteStore
@@ -24,5 +25,6 @@ def backup(
         store.backup(target)
     finally:
         store.close()
-    print(f"copied {db} to {file}, {target.stat().st_size:,} bytes")
+    size = target.stat().st_size
+    print(words("copied {db} to {file}, {size:,} bytes", db=db, file=file, size=size))
     return 0

@@ -1,8 +1,9 @@
 """The sentences of one language, found by the English ones that stand for them.
 
-A file is a JSON object: English templates, with the names of their values in braces, and what they
-are in the language. A sentence that somebody made already is taken apart again by the template
-that it fits, and its values, which may be sentences too, are put into the other one.
+A language is a folder of JSON objects, one for each package that makes sentences: English
+templates, with the names of their values in braces, and what they are in the language. A sentence
+that somebody made already is taken apart again by the template that it fits, and its values, which
+may be sentences too, are put into the other one. One that fits none may be two, with `; ` between.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.resources import files
 from typing import NamedTuple
 
-PLACE = re.compile(r"\{(\w+)(?:![rs])?(?::[^{}]*)?\}")
+PLACE = re.compile(r"\{([a-z_]\w*)(?:![rs])?(?::[^{}\s]*)?\}")
+AND = "; "
 DEEPEST = 5
 """How many sentences may be inside one another."""
 
@@ -23,7 +25,7 @@ class _Pattern(NamedTuple):
     anchor: str
     """Its longest piece of fixed text: what does not contain it does not fit."""
     fixed: int
-    expression: re.Pattern[str]
+    template: str
     sentence: str
 
 
@@ -42,14 +44,20 @@ class Catalogue:
         known = self._sentences.get(text)
         if known is not None:
             return known
-        for pattern in self._patterns if depth < DEEPEST else ():
-            found = pattern.anchor in text and pattern.expression.fullmatch(text)
+        if depth == DEEPEST:
+            return text
+        for pattern in self._patterns:
+            found = pattern.anchor in text and _expression(pattern.template).fullmatch(text)
             if found:
                 values = {
                     name: self._value(value, depth + 1) for name, value in found.groupdict().items()
                 }
                 return PLACE.sub(lambda place: values[place[1]], pattern.sentence)  # noqa: B023
-        return text
+        first, found_two, second = text.partition(AND)
+        if not found_two:
+            return text
+        told = self.translated(first, depth + 1), self.translated(second, depth + 1)
+        return text if told == (first, second) else self.sentence(AND).join(told)
 
     def _value(self, text: str, depth: int) -> str:
         return self.translated(text, depth) if any(c.isalpha() for c in text) else text
@@ -63,8 +71,11 @@ class Catalogue:
 
 def catalogue_of(language: str) -> Catalogue:
     """The catalogue that is shipped for a language."""
-    text = (files("rondel.cli") / "languages" / f"{language}.json").read_text("utf-8")
-    return Catalogue(json.loads(text))
+    sentences: dict[str, str] = {}
+    for file in (files("rondel.cli") / "languages" / language).iterdir():
+        if file.name.endswith(".json"):
+            sentences |= json.loads(file.read_text("utf-8"))
+    return Catalogue(sentences)
 
 
 def names_in(template: str) -> set[str]:
@@ -73,17 +84,20 @@ def names_in(template: str) -> set[str]:
 
 
 def _pattern(template: str, sentence: str) -> _Pattern:
+    fixed = PLACE.split(template)[::2]
+    return _Pattern(max(fixed, key=len), sum(map(len, fixed)), template, sentence)
+
+
+@cache
+def _expression(template: str) -> re.Pattern[str]:
+    """What fits the template, with a group for each value."""
     pieces = PLACE.split(template)
-    fixed, names = pieces[::2], pieces[1::2]
-    expression, seen = "", set()
-    for number, text in enumerate(fixed):
+    expression, seen = re.escape(pieces[0]), set[str]()
+    for name, text in zip(pieces[1::2], pieces[2::2], strict=True):
+        expression += f"(?P={name})" if name in seen else f"(?P<{name}>.*?)"
         expression += re.escape(text)
-        if number < len(names):
-            name = names[number]
-            expression += f"(?P={name})" if name in seen else f"(?P<{name}>.*?)"
-            seen.add(name)
-    longest = max(fixed, key=len)
-    return _Pattern(longest, sum(map(len, fixed)), re.compile(expression, re.DOTALL), sentence)
+        seen.add(name)
+    return re.compile(expression, re.DOTALL)
 
 
 def _weight(pattern: _Pattern) -> int:

@@ -5,25 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rondel.certificate import Certificate, LoopCertificate
+from rondel.cli.language import counted, translated, words
 from rondel.cli.tables import length, print_table
 from rondel.graph.plan import Plan
 
 UNBOUNDED = "unbounded"
 COLUMNS = ("LOOP", "INSIDE", "ROUNDS", "BOUND BY", "TOTAL", "STEPS", "CALLS", "TOKENS", "COST")
-FIGURES = "ROUNDS TOTAL STEPS CALLS TOKENS COST"
+FIGURES = ("ROUNDS", "TOTAL", "STEPS", "CALLS", "TOKENS", "COST")
 
 
 def print_certificate(file: str, plan: Plan, certificate: Certificate, *, valid: bool) -> None:
     """Print what a graph has, what a run of it takes at most, and the same for every loop."""
-    figures = [_count(len(plan.nodes), "node"), _count(len(plan.edges), "edge")]
-    figures.append(_count(len(certificate.loops), "loop"))
-    print(f"{file}: {'valid' if valid else 'not valid'}; {', '.join(figures)}")
+    figures = [
+        counted(len(plan.nodes), "{count} node", "{count} nodes"),
+        counted(len(plan.edges), "{count} edge", "{count} edges"),
+        counted(len(certificate.loops), "{count} loop", "{count} loops"),
+    ]
+    verdict = words("valid") if valid else words("not valid")
+    print(f"{file}: {verdict}; {', '.join(figures)}")
     cost = certificate.cost
-    parts = [f"steps {cost.steps:,}", f"model calls {_figure(cost.calls)}"]
-    parts += [f"tokens {_figure(cost.tokens)}", f"cost {_money(cost.usd)}"]
-    print(f"a run takes at most: {', '.join(parts)}")
+    most = words(
+        "a run takes at most: steps {steps:,}, model calls {calls}, tokens {tokens}, cost {cost}",
+        steps=cost.steps,
+        calls=_figure(cost.calls),
+        tokens=_figure(cost.tokens),
+        cost=_money(cost.usd),
+    )
+    print(most)
     for reason in certificate.unbounded:
-        print(reason)
+        print(translated(reason))
     if certificate.loops:
         print()
         _print_loops(certificate)
@@ -35,7 +45,7 @@ def _print_loops(certificate: Certificate) -> None:
             loop.head,
             loop.parent or "-",
             f"{loop.bound.rounds:,}",
-            loop.bound.source,
+            translated(loop.bound.source),
             f"{loop.rounds:,}",
             f"{loop.cost.steps:,}",
             _figure(loop.cost.calls),
@@ -53,24 +63,28 @@ def _print_loops(certificate: Certificate) -> None:
 def _notes(loop: LoopCertificate) -> Iterator[str]:
     bound, more = loop.bound, loop.each_continue
     if more is not None:
-        yield (
+        yield words(
             "a person is asked at its limit; all figures are up to that question, and each "
-            f'"continue" without a number adds at most {_count(bound.rounds, "round")}, '
-            f"{_figure(more.calls)} calls, {_figure(more.tokens)} tokens, {_money(more.usd)}"
+            '"continue" without a number adds at most {rounds}, {calls} calls, {tokens} tokens, '
+            "{cost}",
+            rounds=counted(bound.rounds, "{count} round", "{count} rounds"),
+            calls=_figure(more.calls),
+            tokens=_figure(more.tokens),
+            cost=_money(more.usd),
         )
     if bound.seconds is not None:
         time = length(bound.seconds)
-        yield f"it ends in the first round that finds {time} over ({bound.timed_by})"
-    yield from bound.unproven
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+        yield words(
+            "it ends in the first round that finds {time} over ({timer})",
+            time=time,
+            timer=bound.timed_by,
+        )
+    yield from map(translated, bound.unproven)
 
 
 def _figure(number: int | None) -> str:
-    return UNBOUNDED if number is None else f"{number:,}"
+    return words(UNBOUNDED) if number is None else f"{number:,}"
 
 
 def _money(usd: float | None) -> str:
-    return UNBOUNDED if usd is None else f"${usd:,.4f}"
+    return words(UNBOUNDED) if usd is None else f"${usd:,.4f}"

@@ -14,6 +14,7 @@ from rondel.cli.arguments import parse_change
 from rondel.cli.certificates import print_certificate
 from rondel.cli.failures import WRONG, complain, problem_text
 from rondel.cli.graph_files import open_graph
+from rondel.cli.language import words
 from rondel.cli.options import Changes, Compat, Debug, Functions
 from rondel.cli.screen import visible
 from rondel.errors import CallError, GraphError, Problem
@@ -71,9 +72,10 @@ def check(
 def _print_starts(starts: Iterable[Start]) -> None:
     """What a run would start on this machine, and what allows it."""
     for start in starts:
-        what = visible(start.command) if start.kind == "command" else "Python code"
+        what = visible(start.command) if start.kind == "command" else words("Python code")
         option = "--allow-commands" if start.kind == "command" else "--allow-python"
-        print(f"{visible(start.node)} starts {what}; a run needs {option}")
+        told = "{node} starts {what}; a run needs {option}"
+        print(words(told, node=visible(start.node), what=what, option=option))
 
 
 def _tell_errors(errors: Sequence[Problem], *, as_json: bool) -> int:

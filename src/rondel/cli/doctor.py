@@ -13,8 +13,10 @@ from typing import Annotated
 import msgspec
 import typer
 
+from rondel.cli.language import translated, words
 from rondel.cli.options import AsDocument, Db, Debug
 from rondel.cli.screen import visible
+from rondel.cli.tables import wide
 from rondel.errors import RondelError
 
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY")
@@ -52,8 +54,8 @@ def doctor(
         print(document(found))
     else:
         for finding in found:
-            mark = "ok" if finding.ok else "MISSING" if finding.needed else "-"
-            print(f"{mark:8}{finding.name:18}{visible(finding.note)}")
+            mark = words("ok") if finding.ok else words("MISSING") if finding.needed else "-"
+            print(f"{wide(mark, 8)}{finding.name:18}{visible(translated(finding.note))}")
     return 0 if all(finding.ok for finding in found if finding.needed) else 1
 
 

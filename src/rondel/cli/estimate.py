@@ -9,8 +9,10 @@ from typing import Annotated
 import typer
 
 from rondel.cli.arguments import parse_change
+from rondel.cli.certificates import UNBOUNDED
 from rondel.cli.database import open_existing
 from rondel.cli.graph_files import Change, open_graph
+from rondel.cli.language import translated, words
 from rondel.cli.options import Changes, Compat, Db, Debug, Functions
 from rondel.cli.tables import print_table
 from rondel.cli.views import json_line, money
@@ -56,22 +58,25 @@ def _opened(file: str, changes: Sequence[Change], compat: str | None) -> Graph:
 
 def _print(found: Estimate) -> None:
     rows = [
-        ("worst case", *_cells(found.worst_case)),
-        ("expected", *_cells(found.expected)),
+        (words("worst case"), *_cells(found.worst_case)),
+        (words("expected"), *_cells(found.expected)),
     ]
-    print_table(("", "MODEL CALLS", "TOKENS", "COST"), rows, "CALLS TOKENS COST")
-    print(f"expected from {found.source}")
+    print_table(
+        ("", "MODEL CALLS", "TOKENS", "COST"), rows, right=("MODEL CALLS", "TOKENS", "COST")
+    )
+    print(words("expected from {source}", source=translated(found.source)))
     for node in found.growing:
-        print(
-            f"{node!r} sends its whole history again in every round: its tokens grow with the "
+        growing = (
+            "{node} sends its whole history again in every round: its tokens grow with the "
             "square of the rounds; set carry on the loop, or a context_window"
         )
+        print(words(growing, node=repr(node)))
 
 
 def _cells(amounts: Amounts) -> tuple[str, str, str]:
     calls, tokens, usd = amounts.model_calls, amounts.tokens, amounts.usd
     return (
-        "unbounded" if calls is None else f"{calls:,.0f}",
-        "unbounded" if tokens is None else f"{tokens:,.0f}",
-        "unbounded" if usd is None else money(usd),
+        words(UNBOUNDED) if calls is None else f"{calls:,.0f}",
+        words(UNBOUNDED) if tokens is None else f"{tokens:,.0f}",
+        words(UNBOUNDED) if usd is None else money(usd),
     )

@@ -11,6 +11,7 @@ from typing import Annotated, BinaryIO
 import typer
 
 from rondel.cli.database import find, open_existing
+from rondel.cli.language import words
 from rondel.cli.options import Db, Debug, Id
 from rondel.errors import CallError
 from rondel.sessions.archive import write_session
@@ -44,7 +45,8 @@ async def _export(db: str | None, id: str, output: str, force: bool) -> int:
             write_session(engine.store, session.row, _standard_output())
             return 0
         ticks = _to_file(engine, session, Path(output), force)
-    print(f"wrote {output}: session {session.id}, {ticks:,} ticks")
+    told = "wrote {file}: session {id}, {ticks:,} ticks"
+    print(words(told, file=output, id=session.id, ticks=ticks))
     return 0
 
 

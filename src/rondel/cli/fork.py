@@ -11,6 +11,7 @@ import typer
 from rondel.cli.arguments import parse_change, parse_value
 from rondel.cli.database import find, next_commands, open_existing
 from rondel.cli.foreground import Foreground, hand_over
+from rondel.cli.language import words
 from rondel.cli.options import (
     AllowCommands,
     AllowPython,
@@ -99,13 +100,21 @@ async def _fork(
         foreground.db, foreground.allow_python, foreground.allow_commands
     ) as engine:
         parent = find(engine, id)
-        where = "" if at is None else f" at {at}"
-        hand_over(parent, file, f"rondel fork {parent.id} FILE.py{where.replace(' at', ' --at')}")
+        where = "" if at is None else f" --at {at}"
+        hand_over(parent, file, f"rondel fork {parent.id} FILE.py{where}")
         foreground.answers_for(parent.graph)
         child = await engine.fork(parent, at, changes, run=not no_run)
+        title = _title(parent.id, at)
         if no_run:
             how = next_commands(child, foreground.db)
-            print(f"session {child.id} is a fork of {parent.id}{where}; go on with: {how.resume()}")
+            told = "session {id} is a {title}; go on with: {command}"
+            print(words(told, id=child.id, title=title, command=how.resume()))
             return 0
         past = past_of(engine, child, child.row.parent_length)
-        return await foreground.show(engine, child, f"fork of {parent.id}{where}", past)
+        return await foreground.show(engine, child, title, past)
+
+
+def _title(parent: str, at: str | None) -> str:
+    if at is None:
+        return words("fork of {parent}", parent=parent)
+    return words("fork of {parent} at {address}", parent=parent, address=at)

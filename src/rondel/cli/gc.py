@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from rondel.cli.database import open_existing, rows
+from rondel.cli.language import counted, words
 from rondel.cli.options import Db, Debug
 from rondel.cli.tables import DAY, moment, print_table
 from rondel.errors import CallError, WrongState
@@ -58,10 +59,11 @@ async def _gc(db: str | None, before: float, dry_run: bool) -> int:
     if doomed:
         lines = [(row.id, row.status, row.graph_id, moment(row.updated_at)) for row in doomed]
         print_table(("ID", "STATUS", "GRAPH", "ENDED"), lines)
-    what = f"{len(doomed):,} session{'' if len(doomed) == 1 else 's'}"
-    print(f"would delete {what}" if dry_run else f"deleted {what}")
+    what = counted(len(doomed), "{count} session", "{count} sessions")
+    print(words("would delete {what}" if dry_run else "deleted {what}", what=what))
     if not dry_run and not packed:
-        print("others use the database now; the next gc that is alone gives the space back")
+        told = "others use the database now; the next gc that is alone gives the space back"
+        print(words(told))
     return 0
 
 

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from rondel.cli.database import MEMORY, open_new
+from rondel.cli.language import words
 from rondel.cli.options import Db, Debug, Functions
 from rondel.cli.translations import STDOUT, export_graph, import_graph
 from rondel.errors import CallError
@@ -74,8 +75,11 @@ async def _import(db: str | None, archived: Archived) -> int:
             archived = with_id(archived, secrets.token_hex(8))
         await _add(store, archived)
     new = archived.row.id
-    taken = f"; the id {given} was taken" if new != given else ""
-    print(f"session {new} is {archived.status}, with {len(archived.ticks):,} ticks{taken}")
+    told = "session {id} is {status}, with {ticks:,} ticks"
+    print(
+        words(told, id=new, status=archived.status, ticks=len(archived.ticks))
+        + (words("; the id {id} was taken", id=given) if new != given else "")
+    )
     return 0
 
 

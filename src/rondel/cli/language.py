@@ -29,6 +29,11 @@ def words(template: str, /, **values: Any) -> str:
     return sentence.format(**values) if values else sentence
 
 
+def counted(count: int, one: str, many: str) -> str:
+    """So many of something, in the number that the language has for it."""
+    return words(one if count == 1 else many, count=f"{count:,}")
+
+
 def translated(text: str) -> str:
     """A finished English sentence in the language that is spoken, or as it is."""
     return text if _Spoken.catalogue is None else _Spoken.catalogue.translated(text)

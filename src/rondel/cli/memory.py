@@ -13,6 +13,7 @@ import msgspec
 import typer
 
 from rondel.cli.database import find, open_existing
+from rondel.cli.language import counted, words
 from rondel.cli.options import AsDocument, Db, Debug
 from rondel.cli.session_json import document
 from rondel.cli.tables import moment, print_table, short
@@ -32,7 +33,7 @@ MOST = 2**31
 class Wish:
     """What was asked for besides the action."""
 
-    words: Sequence[str]
+    said: Sequence[str]
     session: str | None
     confidence: float | None
     yes: bool
@@ -43,7 +44,7 @@ def memory(
     action: Annotated[
         str, typer.Argument(metavar="ACTION", help="list, promote, clear or quarantine.")
     ],
-    words: Annotated[
+    said: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="[GROUP | SESSION [ADDRESS]]",
@@ -73,7 +74,7 @@ def memory(
         hint = Names(ACTIONS, what="there are").hint(action)
         raise CallError(f"there is no action {action!r}; {hint}")
     chosen = ACTIONS[action]
-    wish = Wish(words or (), session, confidence, yes, as_json)
+    wish = Wish(said or (), session, confidence, yes, as_json)
     chosen.check(action, wish)
     return asyncio.run(_act(chosen, wish, db))
 
@@ -88,7 +89,7 @@ async def _act(action: Action, wish: Wish, db: str | None) -> int:
 
 
 async def _list(engine: Engine, wish: Wish) -> None:
-    if not wish.words and wish.session is None:
+    if not wish.said and wish.session is None:
         known = engine.store.groups()
         if wish.as_json:
             print(document({"groups": list(map(_group_json, known))}))
@@ -105,30 +106,36 @@ async def _list(engine: Engine, wish: Wish) -> None:
 
 
 async def _promote(engine: Engine, wish: Wish) -> None:
-    session, address = find(engine, wish.words[0]), wish.words[1]
+    session, address = find(engine, wish.said[0]), wish.said[1]
     entries = await engine.promote(session.id, address, wish.confidence)
     if wish.as_json:
         print(document({"entries": list(map(_entry_json, entries))}))
     elif entries:
-        print(f"{_counted(len(entries))} of {address} in {_called(entries[0].group)}")
+        group = _called(entries[0].group)
+        told = "{entries} of {address} in {group}"
+        print(words(told, entries=_counted(len(entries)), address=address, group=group))
     else:
-        print(f"nothing of {address} is kept: the graph's memory keeps less than that")
+        told = "nothing of {address} is kept: the graph's memory keeps less than that"
+        print(words(told, address=address))
 
 
 async def _clear(engine: Engine, wish: Wish) -> None:
     group = _group(engine, wish)
     count = len(engine.store.recall(group, 0.0, MOST))
     if count and not wish.yes:
-        _demand_consent(f"forget {_counted(count)} of {_called(group)}")
+        _demand_consent(
+            words("forget {entries} of {group}", entries=_counted(count), group=_called(group))
+        )
     forgotten = engine.store.forget(group)
     if wish.as_json:
         print(document({"group": group.name, "own": group.own, "forgotten": forgotten}))
     else:
-        print(f"forgot {_counted(forgotten)} of {_called(group)}")
+        told = "forgot {entries} of {group}"
+        print(words(told, entries=_counted(forgotten), group=_called(group)))
 
 
 async def _quarantine(engine: Engine, wish: Wish) -> None:
-    session = find(engine, wish.words[0])
+    session = find(engine, wish.said[0])
     entries = session.quarantine()
     if wish.as_json:
         print(document({"session_id": session.id, "entries": msgspec.to_builtins(entries)}))
@@ -149,11 +156,11 @@ class Action:
     def check(self, name: str, wish: Wish) -> None:
         """Refuse a call that says too little, too much, or what the action cannot use."""
         if self.by_group:
-            given = len(wish.words) + (wish.session is not None)
+            given = len(wish.said) + (wish.session is not None)
             fits = given == 1 or (given == 0 and self.optional)
             form = f"memory {name} {'[GROUP]' if self.optional else 'GROUP'}, or --session ID"
         else:
-            fits = len(wish.words) == len(self.needs)
+            fits = len(wish.said) == len(self.needs)
             form = " ".join(("memory", name, *self.needs))
         if not fits:
             raise CallError(f"write it as: rondel {form}")
@@ -177,9 +184,9 @@ ACTIONS = {
 def _group(engine: Engine, wish: Wish) -> Group:
     if wish.session is not None:
         return find(engine, wish.session).group
-    if not wish.words[0].strip():
+    if not wish.said[0].strip():
         raise CallError("a group's name is not blank; --session ID names a session's own group")
-    return Group(wish.words[0])
+    return Group(wish.said[0])
 
 
 def _demand_consent(what: str) -> None:
@@ -194,23 +201,23 @@ def _demand_consent(what: str) -> None:
 
 def _print_groups(known: Sequence[GroupSummary]) -> None:
     if not known:
-        print("no group remembers anything")
+        print(words("no group remembers anything"))
         return
     rows = [
         (
             quoted(each.group.name),
-            "one session's own" if each.group.own else "named",
+            words("one session's own" if each.group.own else "named"),
             f"{each.entries}",
             moment(each.newest),
         )
         for each in known
     ]
-    print_table(("GROUP", "KIND", "ENTRIES", "NEWEST"), rows, right="ENTRIES")
+    print_table(("GROUP", "KIND", "ENTRIES", "NEWEST"), rows, right=["ENTRIES"])
 
 
 def _print_entries(entries: Sequence[MemoryEntry]) -> None:
     if not entries:
-        print("nothing is remembered")
+        print(words("nothing is remembered"))
         return
     rows = [
         (
@@ -223,12 +230,12 @@ def _print_entries(entries: Sequence[MemoryEntry]) -> None:
         for entry in entries
     ]
     headers = ("PROMOTED", "SESSION", "ADDRESS", "CONFIDENCE", "CONTENT")
-    print_table(headers, rows, right="CONFIDENCE")
+    print_table(headers, rows, right=["CONFIDENCE"])
 
 
 def _print_quarantine(entries: Sequence[QuarantineEntry]) -> None:
     if not entries:
-        print("nothing was emitted")
+        print(words("nothing was emitted"))
         return
     rows = [
         (
@@ -239,7 +246,7 @@ def _print_quarantine(entries: Sequence[QuarantineEntry]) -> None:
         )
         for entry in entries
     ]
-    print_table(("FINISHED", "ADDRESS", "CONFIDENCE", "CONTENT"), rows, right="CONFIDENCE")
+    print_table(("FINISHED", "ADDRESS", "CONFIDENCE", "CONTENT"), rows, right=["CONFIDENCE"])
 
 
 def quoted(name: str) -> str:
@@ -249,12 +256,12 @@ def quoted(name: str) -> str:
 
 
 def _called(group: Group) -> str:
-    kind = "the own group of session" if group.own else "group"
-    return f"{kind} {quoted(group.name)}"
+    kind = "the own group of session {name}" if group.own else "group {name}"
+    return words(kind, name=quoted(group.name))
 
 
 def _counted(entries: int) -> str:
-    return f"{entries:,} {'entry' if entries == 1 else 'entries'}"
+    return counted(entries, "{count} entry", "{count} entries")
 
 
 def _sure(confidence: float | None) -> str:

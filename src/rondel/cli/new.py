@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from rondel.cli.language import words
 from rondel.errors import CallError
 from rondel.graph.names import Names
 from rondel.sessions.templates import summary_of, templates
@@ -40,15 +41,16 @@ def new(
         return 0
     file = Path(output or f"{template}.yaml")
     _write(file, text, force)
-    print(f"wrote {file}; now: rondel check {file}, then: rondel run {file} -i 'your topic'")
+    told = "wrote {file}; now: rondel check {file}, then: rondel run {file} -i 'your topic'"
+    print(words(told, file=file))
     return 0
 
 
 def _list(known: dict[str, Traversable]) -> None:
     width = max(map(len, known))
     for name, file in known.items():
-        print(f"{name:{width}}  {summary_of(file.read_text('utf-8'))}")
-    print("\nwrite one to a file: rondel new TEMPLATE [-o FILE]")
+        print(f"{name:{width}}  {words(summary_of(file.read_text('utf-8')))}")
+    print("\n" + words("write one to a file: rondel new TEMPLATE [-o FILE]"))
 
 
 def _write(file: Path, text: str, force: bool) -> None:

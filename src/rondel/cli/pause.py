@@ -25,6 +25,6 @@ async def _pause(db: str | None, id: str, by: str) -> int:
     async with open_existing(db) as engine:
         session = find(engine, id)
         delivered = await deliver(session, Pause(by))
-        how = f"go on with: {next_commands(session, db).resume()}"
-        say(session, delivered, f"is paused; {how}", f"is paused already; {how}")
+        how = next_commands(session, db).resume()
+        say(session, delivered, "session {id} is paused", "session {id} is paused already", how)
     return 0

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from rondel.cli.language import translated, words
 from rondel.cli.options import Debug
 from rondel.cli.verify import existing
 from rondel.journal.sqlite.backup import demand_new
@@ -68,6 +69,7 @@ async def _save(path: Path, target: Path) -> tuple[Salvage, int]:
 
 def _told(salvage: Salvage, sessions: int, target: Path) -> int:
     for what, why in salvage.lost:
-        print(f"{what}  lost: {' '.join(why.split())}")
-    print(f"saved {salvage.saved:,} of {sessions:,} sessions to {target}")
+        print(f"{what}  " + words("lost: {why}", why=translated(" ".join(why.split()))))
+    told = "saved {saved:,} of {sessions:,} sessions to {target}"
+    print(words(told, saved=salvage.saved, sessions=sessions, target=target))
     return 1 if salvage.lost else 0

@@ -10,8 +10,9 @@ import typer
 
 from rondel.cli.database import find, open_existing
 from rondel.cli.events import print_json, print_line, told
+from rondel.cli.language import words
 from rondel.cli.options import Db, Debug, GraphFile, Id
-from rondel.cli.show import question_text
+from rondel.cli.show import print_figure, question_text
 from rondel.cli.views import json_line, loop_text, status_text, usage_text
 from rondel.sessions.records import QuestionRecord, Result, questions_of, result_of
 
@@ -65,13 +66,14 @@ def _json(result: Result, questions: list[QuestionRecord], to: str | None) -> di
 
 
 def _print(result: Result, questions: list[QuestionRecord], to: str | None) -> None:
-    print(f"\nthe state {'now' if to is None else f'at {to}'}")
-    print(f"status     {status_text(result)}")
+    state = words("the state now") if to is None else words("the state at {address}", address=to)
+    print(f"\n{state}")
+    print_figure("status", status_text(result))
     for loop in result.loops:
-        print(f"loop       {loop_text(loop)}")
+        print_figure("loop", loop_text(loop))
     if result.usage.model_calls:
-        print(f"usage      {usage_text(result.usage)}")
+        print_figure("usage", usage_text(result.usage))
     for question in questions:
-        print(f"question   {question_text(question)}")
+        print_figure("question", question_text(question))
     if result.output is not None:
-        print(f"output\n\n{result.output}")
+        print(f"{words('output')}\n\n{result.output}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from rondel.cli.database import find, open_existing
+from rondel.cli.language import words
 from rondel.cli.options import AsDocument, Db, Debug, Id, Last
 from rondel.cli.session_json import print_list
 from rondel.cli.tables import Rows, length, print_table
@@ -24,6 +25,7 @@ HEADERS = (
     "BEST",
     "EXIT REASON",
 )
+FIGURES = HEADERS[1:-2]
 
 
 def rounds(
@@ -47,10 +49,9 @@ async def _rounds(db: str | None, id: str, last: int | None, as_json: bool) -> i
         print_list(records)
         print()
     elif not records:
-        print("no rounds")
+        print(words("no rounds"))
     else:
-        right = "ROUND SCORE DELTA TOKENS SENT CACHED COST DURATION"
-        print_table(HEADERS, Rows(records, _cells), right=right)
+        print_table(HEADERS, Rows(records, _cells), right=FIGURES)
     return 0
 
 
@@ -65,6 +66,6 @@ def _cells(record: RoundRecord) -> tuple[str, ...]:
         f"{record.cached_tokens:,}",
         money(record.usd),
         length(record.duration),
-        "best" if record.best else "",
+        words("best") if record.best else "",
         record.exit_reason or "",
     )

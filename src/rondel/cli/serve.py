@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from rondel.cli.language import words
 from rondel.cli.logs import LogFormat, log_as
 from rondel.cli.options import AllowCommands, AllowPython, Db, Debug, Functions
 from rondel.dispatch.dispatcher import QUEUE
@@ -16,8 +17,12 @@ from rondel.errors import CallError
 
 
 def serve(
-    host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen at.")] = 8484,
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="The address to listen at.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option("--port", metavar="N", min=0, max=65535, help="The port to listen at.")
+    ] = 8484,
     graphs: Annotated[
         str, typer.Option(metavar="DIR", help="The folder of stored graphs.")
     ] = "graphs",
@@ -80,11 +85,13 @@ def serve(
         queue=queue,
     )
     where = f"http://{host}:{port}"
-    whose = "" if dispatcher is None else " and leaves its sessions to `rondel worker`"
-    print(
-        f"rondel serves {where} with the graphs of {graphs}{whose}; Ctrl-C ends it",
-        file=sys.stderr,
-    )
+    told = "rondel serves {where} with the graphs of {graphs}; Ctrl-C ends it"
+    if dispatcher is not None:
+        told = (
+            "rondel serves {where} with the graphs of {graphs} and leaves its sessions to "
+            "`rondel worker`; Ctrl-C ends it"
+        )
+    print(words(told, where=where, graphs=graphs), file=sys.stderr)
     if opened:
         import webbrowser
 

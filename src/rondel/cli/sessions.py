@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from rondel.cli.database import open_existing
+from rondel.cli.language import words
 from rondel.cli.options import AsDocument, Db, Debug
 from rondel.cli.session_json import document, driver_text, row_json
 from rondel.cli.tables import moment, print_table, short
@@ -68,7 +69,7 @@ async def _sessions(db: str | None, wanted: tuple[Any, ...], as_json: bool) -> i
 
 def _print(page: Page, drivers: dict[str, str | None]) -> None:
     if not page.rows:
-        print("no sessions")
+        print(words("no sessions"))
         return
     headers = ("ID", "STATUS", "GRAPH", "CREATED", "DRIVEN BY", "INPUTS")
     lines = [
@@ -84,7 +85,7 @@ def _print(page: Page, drivers: dict[str, str | None]) -> None:
     ]
     print_table(headers, lines)
     if page.next is not None:
-        print(f"\nthere are more: --before {page.next}")
+        print("\n" + words("there are more: --before {cursor}", cursor=page.next))
 
 
 def inputs_text(inputs: dict[str, Any], width: int = 60) -> str:

@@ -10,10 +10,11 @@ import msgspec
 import typer
 
 from rondel.cli.database import NextCommands, find, next_commands, open_existing
+from rondel.cli.language import translated, words
 from rondel.cli.options import AsDocument, Db, Debug, Id, Last
 from rondel.cli.session_json import print_with_lists, session_json
 from rondel.cli.sessions import inputs_text
-from rondel.cli.tables import length, moment, print_table, short
+from rondel.cli.tables import cells, length, moment, print_table, short, wide
 from rondel.cli.views import content_text, loop_text, money, status_text, usage_text
 from rondel.errors import CallError
 from rondel.sessions.engine import Engine
@@ -57,12 +58,12 @@ async def _show(
             return 0
         _print(engine, session, db)
         if steps:
-            print("steps")
+            print(words("steps"))
             for step in _steps(session, last):
                 _print_step(step)
         if calls:
             rows = [_call_cells(call) for call in session.ledger()]
-            print_table(CALLS, rows, right="IN CACHED OUT COST DURATION")
+            print_table(CALLS, rows, right=CALLS[2:-1])
     return 0
 
 
@@ -77,70 +78,74 @@ def _print(engine: Engine, session: Session, db: str | None) -> None:
     row, result = session.row, session.snapshot()
     driver = engine.driver_of(session.id)
     how = next_commands(session, db)
-    _line("session", row.id)
-    _line("graph", row.graph_id)
-    _line("status", status_text(result))
+    print_figure("session", row.id)
+    print_figure("graph", row.graph_id)
+    print_figure("status", status_text(result))
     _print_driver(session, result.status, driver, how)
-    _line("created", moment(row.created_at))
-    _line("changed", moment(row.updated_at))
+    print_figure("created", moment(row.created_at))
+    print_figure("changed", moment(row.updated_at))
     if row.parent is not None:
-        _line("fork of", f"{row.parent}, with its first {row.parent_length} ticks")
-    _line("inputs", inputs_text(row.inputs, 200) or "none")
+        told = "{parent}, with its first {ticks} ticks"
+        print_figure("fork of", words(told, parent=row.parent, ticks=row.parent_length))
+    print_figure("inputs", inputs_text(row.inputs, 200) or words("none"))
     for loop in result.loops:
-        _line("loop", loop_text(loop))
+        print_figure("loop", loop_text(loop))
     if result.usage.model_calls:
-        _line("usage", usage_text(result.usage))
+        print_figure("usage", usage_text(result.usage))
     for question in session.asking:
-        _line("question", question_text(question))
+        print_figure("question", question_text(question))
         if driver is None:
             node = question.node_id if len(session.asking) > 1 else None
-            _line("", f"answer it with: {how.answer(node)}")
+            print_figure("", words("answer it with: {command}", command=how.answer(node)))
     if result.output is not None:
-        print(f"output\n\n{result.output}\n")
+        print(f"{words('output')}\n\n{result.output}\n")
 
 
 def _print_driver(session: Session, status: str, driver: str | None, how: NextCommands) -> None:
     """Who drives the session, or what makes it go on."""
     if driver is not None:
-        _line("driven by", driver)
+        print_figure("driven by", driver)
     elif status in ("running", "pending", "paused"):
-        _line("driven by", f"nobody; go on with: {how.resume()}")
+        print_figure("driven by", words("nobody; go on with: {command}", command=how.resume()))
     elif status == "failed" and not session.is_over:
-        _line("failed", f"run that step again with: {how.resume()}")
+        print_figure("failed", words("run that step again with: {command}", command=how.resume()))
     elif status == "suspended_locked":
-        _line("locked", f"open it with: {how.unlock()}")
+        print_figure("locked", words("open it with: {command}", command=how.unlock()))
 
 
 def question_text(question: QuestionRecord) -> str:
     """A question on one line."""
     actions = f" ({', '.join(question.actions)})" if question.actions else ""
-    text = short(question.description, 200) or "an answer is needed"
+    text = short(translated(question.description), 200) or words("an answer is needed")
     return f"{question.node_id}: {text}{actions}"
 
 
 def _call_cells(call: CallRecord) -> tuple[str, ...]:
     tokens = f"{call.input_tokens:,}", f"{call.cached_tokens:,}", f"{call.output_tokens:,}"
-    again = f"attempt {call.attempt}" if call.attempt > 1 else ""
+    again = words("attempt {number}", number=call.attempt) if call.attempt > 1 else ""
     end = ", ".join(filter(None, (call.finish_reason, again)))
     return call.address, call.model, *tokens, money(call.usd), length(call.duration), end
 
 
-def _line(name: str, text: str) -> None:
-    print(f"{name:11}{text}")
+def print_figure(name: str, text: str) -> None:
+    """One thing that is known of a session, behind its name."""
+    print(f"{wide(words(name) if name else '', 11)}{text}")
 
 
 def _print_step(step: StepRecord) -> None:
     figures = f"{step.status}, {length(step.duration)}"
     if step.usage.tokens:
-        figures += f", {step.usage.tokens:,} tokens"
+        figures += ", " + words("{tokens:,} tokens", tokens=step.usage.tokens)
     print(f"  {step.address}: {figures}")
-    width = 7 if step.recalled else 4
-    shown = ("recall", step.recalled), ("in", step.inputs), ("out", step.outputs)
+    shown = [(words("in"), step.inputs), (words("out"), step.outputs)]
+    if step.recalled:
+        shown.insert(0, (words("recall"), step.recalled))
+    width = 1 + max(cells(name) for name, _ in shown)
     for name, messages in shown:
         for message in messages:
-            print(f"    {name:{width}}{_message(message)}")
+            print(f"    {wide(name, width)}{_message(message)}")
     if step.error is not None:
-        print(f"    {short(step.error, 100)}")
+        print(f"    {short(translated(step.error), 100)}")
 
 
 def _step_json(step: StepRecord) -> dict[str, Any]:

@@ -33,5 +33,6 @@ async def _signal(db: str | None, id: str, name: str, data: str | None, by: str)
     async with open_existing(db) as engine:
         session = find(engine, id)
         delivered = await deliver(session, Signal(by, name, value))
-        say(session, delivered, f"has the signal {name!r}", "has it already")
+        told = "session {id} has the signal {name}", "session {id} has the signal {name} already"
+        say(session, delivered, *told, name=repr(name))
     return 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -12,9 +12,10 @@ import typer
 
 from rondel.cli.arguments import merged, parse_change, parse_inputs, parse_object
 from rondel.cli.graph_files import Change, open_graph
+from rondel.cli.language import words
 from rondel.cli.options import Changes, Compat, Debug, Functions, InputObject
 from rondel.cli.screen import below
-from rondel.cli.tables import print_table
+from rondel.cli.tables import print_table, wide
 from rondel.cli.views import json_line, money
 from rondel.errors import CallError
 from rondel.forecast.distribution import Distribution, distribution_of
@@ -23,6 +24,8 @@ from rondel.forecast.simulation import Missed, Simulation
 from rondel.forecast.simulation import simulate as simulated
 from rondel.forecast.simulation_json import edge_json, simulation_json
 from rondel.sessions.graph import Graph
+
+LOOPS = ("LOOP", "LEAST", "MEAN", "90 %", "MOST", "WHY IT ENDED")
 
 
 def simulate(
@@ -84,8 +87,8 @@ class ProgressLine:
     def tell(self, done: int) -> None:
         """So many runs are over."""
         end = "\n" if done >= self._count else ""
-        line = f"\r{done:,} of {self._count:,} runs"
-        print(line, end=end, file=below(sys.stderr), flush=True)
+        line = words("{done:,} of {count:,} runs", done=done, count=self._count)
+        print(f"\r{line}", end=end, file=below(sys.stderr), flush=True)
 
 
 # For people
@@ -93,20 +96,25 @@ class ProgressLine:
 
 def _print(found: Simulation) -> None:
     total = len(found.runs)
-    print(f"{total:,} runs of {found.plan.spec.id} on simulated models, seed {found.seed}")
-    print(f"ended     {_shares(dict(found.statuses), total)}")
+    title = "{total:,} runs of {graph} on simulated models, seed {seed}"
+    print(words(title, total=total, graph=found.plan.spec.id, seed=found.seed))
+    _line(words("ended"), _shares(dict(found.statuses), total))
     _print_loops(found)
     for name, values in (
-        ("calls", [float(run.calls) for run in found.runs]),
-        ("tokens", [float(run.tokens) for run in found.runs]),
+        (words("calls"), [float(run.calls) for run in found.runs]),
+        (words("tokens"), [float(run.tokens) for run in found.runs]),
     ):
-        print(f"{name:9} {_plain(distribution_of(values))}")
+        _line(name, _spread(distribution_of(values), "{:,.0f}".format))
     usd = distribution_of([run.usd for run in found.runs])
-    print(f"{'cost':9} mean {money(usd.mean)}, 90 % up to {money(usd.p90)}, most {money(usd.max)}")
+    _line(words("cost"), _spread(usd, money))
     for missed in found.missed:
-        print(f"never     {_missed_text(found, missed)}")
+        _line(words("never"), _missed_text(found, missed))
     if not found.missed:
-        print("every edge was taken")
+        print(words("every edge was taken"))
+
+
+def _line(name: str, text: str) -> None:
+    print(f"{wide(name, 9)} {text}")
 
 
 def _print_loops(found: Simulation) -> None:
@@ -118,23 +126,28 @@ def _print_loops(found: Simulation) -> None:
         low, high = f"{figures.min:g}", f"{figures.max:g}"
         rows.append((head, low, f"{figures.mean:.1f}", f"{figures.p90:g}", high, reasons))
     if rows:
-        print_table(
-            ("LOOP", "LEAST", "MEAN", "90 %", "MOST", "WHY IT ENDED"), rows, "LEAST MEAN MOST"
-        )
+        print_table(LOOPS, rows, LOOPS[1:5])
 
 
 def _shares(counts: dict[str, int], total: int) -> str:
     return ", ".join(f"{name} {100 * count / total:.0f} %" for name, count in counts.items())
 
 
-def _plain(figures: Distribution) -> str:
-    return f"mean {figures.mean:,.0f}, 90 % up to {figures.p90:,.0f}, most {figures.max:,.0f}"
+def _spread(figures: Distribution, written: Callable[[float], str]) -> str:
+    return words(
+        "mean {mean}, 90 % up to {p90}, most {most}",
+        mean=written(figures.mean),
+        p90=written(figures.p90),
+        most=written(figures.max),
+    )
 
 
 def _missed_text(found: Simulation, missed: Missed) -> str:
     fields = edge_json(found, missed.edge.index)
     label = f" ({fields['label']})" if fields["label"] else ""
-    text = f"{fields['from']} -> {fields['to']}{label}, condition {fields['condition']}"
-    if missed.reached_by is None:
-        return f"{text}: no run took it"
-    return f"{text}: only with {json_line(missed.reached_by)}"
+    edge = f"{fields['from']} -> {fields['to']}{label}"
+    told = "{edge}, condition {condition}: no run took it"
+    if missed.reached_by is not None:
+        told = "{edge}, condition {condition}: only with {inputs}"
+    inputs = json_line(missed.reached_by)
+    return words(told, edge=edge, condition=fields["condition"], inputs=inputs)

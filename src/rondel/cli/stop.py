@@ -25,5 +25,6 @@ async def _stop(db: str | None, id: str, by: str) -> int:
     async with open_existing(db) as engine:
         session = find(engine, id)
         delivered = await deliver(session, Stop(by))
-        say(session, delivered, "is cancelled", "is cancelled already")
+        told = "session {id} is cancelled", "session {id} is cancelled already"
+        say(session, delivered, *told)
     return 0

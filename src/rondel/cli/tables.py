@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime
 from typing import Generic, TypeVar
 
+from rondel.cli.language import words
 from rondel.cli.screen import below, visible
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
@@ -15,31 +16,32 @@ MINUTE, HOUR, DAY = 60, 3600, 86400
 T = TypeVar("T")
 
 
-def print_table(headers: Sequence[str], rows: Collection[Sequence[str]], right: str = "") -> None:
+def print_table(
+    headers: Sequence[str], rows: Collection[Sequence[str]], right: Collection[str] = ()
+) -> None:
     """Print rows under their headers; columns named in `right` are aligned to the right.
 
     The rows are gone through twice and not kept. On a terminal a line that does not fit is cut.
     """
     from rich.cells import cell_len, set_cell_size
 
-    def cells() -> Iterator[Sequence[str]]:
-        yield headers
+    def lines() -> Iterator[Sequence[str]]:
+        yield [words(header) for header in headers]
         for row in rows:
             yield [visible(" ".join(cell.split())) for cell in row]
 
     widths = [0] * len(headers)
-    for row in cells():
+    for row in lines():
         widths = [max(*pair) for pair in zip(widths, map(cell_len, row), strict=True)]
     terminal = sys.stdout.isatty()
     columns = shutil.get_terminal_size().columns
-    rightward = right.split()
 
     def padded(text: str, header: str, width: int) -> str:
-        if header in rightward:
+        if header in right:
             return " " * (width - cell_len(text)) + text
         return set_cell_size(text, width)
 
-    for number, row in enumerate(cells()):
+    for number, row in enumerate(lines()):
         parts = (padded(*each) for each in zip(row, headers, widths, strict=True))
         line = "  ".join(parts).rstrip()
         if terminal and cell_len(line) > columns:
@@ -91,11 +93,16 @@ def short(text: str, width: int = 60) -> str:
     return line if cell_len(line) <= width else set_cell_size(line, width - 1) + "…"
 
 
-def wide(text: str, width: int) -> str:
-    """The text, filled up with spaces to so many columns: before it if they are negative."""
+def cells(text: str) -> int:
+    """The columns that a text takes."""
     from rich.cells import cell_len
 
-    spaces = " " * (abs(width) - cell_len(text))
+    return cell_len(text)
+
+
+def wide(text: str, width: int) -> str:
+    """The text, filled up with spaces to so many columns: before it if they are negative."""
+    spaces = " " * (abs(width) - cells(text))
     return spaces + text if width < 0 else text + spaces
 
 

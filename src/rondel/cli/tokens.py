@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rondel.cli.language import words
 from rondel.cli.options import Db, Debug
 from rondel.cli.screen import visible
 from rondel.errors import CallError
@@ -51,7 +52,7 @@ def tokens(
             print(asyncio.run(known.create(name or "", role, group)))
         elif action == "revoke":
             asyncio.run(known.revoke(name or ""))
-            print(f"revoked {visible(name or '')}")
+            print(words("revoked {name}", name=visible(name or "")))
         else:
             _list(asyncio.run(known.list()))
     finally:
@@ -66,7 +67,7 @@ def _list(known: list[TokenView]) -> None:
         (
             token.name,
             token.role,
-            "all" if token.groups is None else ", ".join(token.groups),
+            words("all") if token.groups is None else ", ".join(token.groups),
             moment(token.created_at),
             "" if token.revoked_at is None else moment(token.revoked_at),
         )
@@ -75,4 +76,4 @@ def _list(known: list[TokenView]) -> None:
     if rows:
         print_table(("NAME", "ROLE", "GROUPS", "CREATED", "REVOKED"), rows)
     else:
-        print("no tokens")
+        print(words("no tokens"))

@@ -14,6 +14,7 @@ import yaml
 from rondel.certificate.forest import forest_of
 from rondel.cli.arguments import parse_path
 from rondel.cli.failures import complain
+from rondel.cli.language import words
 from rondel.cli.screen import visible
 from rondel.errors import CallError
 from rondel.formats import translate_file
@@ -85,7 +86,8 @@ def _write(document: dict[str, Any], output: str, *, force: bool, compat: str = 
     except OSError as error:
         raise CallError(f"{output} cannot be written: {error.strerror}") from error
     flag = f" --compat {compat}" if compat else ""
-    print(f"wrote {output}; now: rondel check {output}{flag}")
+    told = "wrote {file}; now: rondel check {arguments}"
+    print(words(told, file=output, arguments=output + flag))
 
 
 class _Dumper(yaml.SafeDumper):

@@ -84,8 +84,9 @@ async def _unlock(
             past = past_of(engine, session)
         delivered = await deliver(session, control, run=runs)
         if not runs or delivered.driver is not None:
-            on = "" if delivered.driver else f"; go on with: {how.resume()}"
-            say(session, delivered, f"is unlocked{on}", "is not locked")
+            on = how.resume() if delivered.changed and not delivered.driver else ""
+            told = "session {id} is unlocked", "session {id} is not locked"
+            say(session, delivered, *told, on)
             return 0
         return await foreground.show(
             engine, session, words("resuming {graph}", graph=session.row.graph_id), past

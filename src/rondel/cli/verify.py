@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from rondel.cli.database import MISSING_LOG
+from rondel.cli.language import counted, translated, words
 from rondel.cli.options import Debug
 from rondel.errors import CallError, JournalCorrupt
 from rondel.journal.sqlite.store import SqliteStore
@@ -56,12 +57,12 @@ async def _verify(path: Path) -> int:
     try:
         store = SqliteStore(path)
     except JournalCorrupt as error:
-        print(f"file  damaged: {error}")
+        print(_line(words("file"), [str(error)], ""))
         return 1
     async with Engine(store) as engine:
         found = store.verify()
         problems = [*([MISSING_LOG] if store.lacks_log else []), *found.file]
-        print(_line("file", problems, "ok"))
+        print(_line(words("file"), problems, words("ok")))
         return _told(list(whole_verdicts(engine, found.sessions)), problems)
 
 
@@ -69,30 +70,35 @@ async def _verify_server(url: str) -> int:
     async with Engine(url) as engine:
         store = cast("PostgresStore", engine.store)
         found = store.verify()
-        print(_line("database", found.file, _pages(store.has_page_checksums)))
+        print(_line(words("database"), found.file, _pages(store.has_page_checksums)))
         return _told(list(whole_verdicts(engine, found.sessions)), found.file)
 
 
 def _pages(checked: bool) -> str:
     if checked:
-        return "ok; the server checks its pages"
-    return "ok; the server has no checksums of its pages (pg_checksums --enable)"
+        return words("ok; the server checks its pages")
+    return words("ok; the server has no checksums of its pages (pg_checksums --enable)")
 
 
 def _told(verdicts: list[SessionFindings], problems: list[str]) -> int:
     for verdict in verdicts:
         print(_line(verdict.id, verdict.problems, _sound(verdict)))
     damaged = sum(bool(verdict.problems) for verdict in verdicts)
-    what = f"{len(verdicts):,} session{'' if len(verdicts) == 1 else 's'}"
-    print(f"{what}, {damaged or 'none'} damaged")
+    what = counted(len(verdicts), "{count} session", "{count} sessions")
+    told = "{sessions}, {count:,} damaged" if damaged else "{sessions}, none damaged"
+    print(words(told, sessions=what, count=damaged))
     return 1 if damaged or problems else 0
 
 
 def _line(name: str, problems: list[str], sound: str) -> str:
-    told = f"damaged: {'; '.join(problems)}" if problems else sound
+    told = sound
+    if problems:
+        told = words("damaged: {problems}", problems="; ".join(map(translated, problems)))
     return f"{name}  {' '.join(told.split())}"
 
 
 def _sound(verdict: SessionFindings) -> str:
-    ticks = f"ok, {verdict.ticks:,} tick{'' if verdict.ticks == 1 else 's'}"
-    return f"{ticks}, {verdict.unsealed:,} with no checksum" if verdict.unsealed else ticks
+    ticks = counted(verdict.ticks, "ok, {count} tick", "ok, {count} ticks")
+    if not verdict.unsealed:
+        return ticks
+    return ticks + words(", {count:,} with no checksum", count=verdict.unsealed)

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import msgspec
 
 from rondel.cli.failures import complain
-from rondel.cli.language import translated, words
+from rondel.cli.language import counted, translated, words
 from rondel.cli.live.session_now import SessionNow
 from rondel.cli.screen import visible
 from rondel.cli.tables import aligned, short, wide
@@ -268,11 +268,6 @@ def ending(loop: dict[str, Any]) -> str:
     if loop["bounded"]:
         text += ", " + words("goal not reached")
     return f"{text}; {translated(loop['note'])}" if loop["note"] else text
-
-
-def counted(count: int, one: str, many: str) -> str:
-    """So many of something, in the number that the language has for it."""
-    return words(one if count == 1 else many, count=f"{count:,}")
 
 
 def number(value: float) -> str:

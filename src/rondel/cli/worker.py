@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from rondel.cli.language import words
 from rondel.cli.logs import LogFormat, log_as
 from rondel.cli.options import AllowCommands, AllowPython, Db, Debug, Functions
 from rondel.dispatch.dispatcher import CONCURRENCY, QUEUE
@@ -66,7 +67,7 @@ def worker(
             await bringing.open()
             try:
                 working = Worker(engine, bringing, queue or [QUEUE], concurrency, per_group, grace)
-                await _until_signalled(working, f"{engine.store}, up to {concurrency} sessions")
+                await _until_signalled(working, f"{engine.store}", concurrency)
             finally:
                 await bringing.close()
 
@@ -77,10 +78,11 @@ def worker(
     return 0
 
 
-async def _until_signalled(working: Worker, what: str) -> None:
+async def _until_signalled(working: Worker, store: str, most: int) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    print(f"worker of {what}; Ctrl-C ends it", file=sys.stderr, flush=True)
+    told = "worker of {store}, up to {most} sessions; Ctrl-C ends it"
+    print(words(told, store=store, most=most), file=sys.stderr, flush=True)
     await working.run(stop)

@@ -10,6 +10,8 @@ from rich.cells import cell_len, chop_cells, set_cell_size
 from rondel.cli.screen import visible
 
 ELLIPSIS = "…"
+CLOSING = "，。；：？！、）》」”’"
+OPENING = ("（", "《", "「", "“", "‘")
 BARS = "▁▂▃▄▅▆▇█"
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
@@ -87,16 +89,23 @@ def _folded(line: str, width: int) -> Iterator[str]:
 
 
 def _words(text: str) -> Iterator[str]:
-    """Words with the spaces after them; a wide character is a word, but for what closes one."""
+    """Words with the spaces after them; a wide character is a word, but for what closes one or
+    opens the next.
+    """
     word = ""
     for character in text:
         ends = word.endswith(" ") and character != " "
-        wide = cell_len(character) == 2 and character not in "，。；：？！、）》」”’"
-        if word and (ends or wide or (cell_len(word[-1]) == 2 and character.isalnum())):
+        wide = cell_len(character) == 2 and character not in CLOSING
+        opened = word.endswith(OPENING)
+        if word and not opened and (ends or wide or _is_wide_before(word, character)):
             yield word
             word = ""
         word += character
     yield word
+
+
+def _is_wide_before(word: str, character: str) -> bool:
+    return cell_len(word[-1]) == 2 and (character.isalnum() or character in "`-[")
 
 
 def sparkline(scores: Sequence[float], target: float | None = None) -> str:
