@@ -1,4 +1,4 @@
-"""The most rounds of a loop per entry, and where that comes from."""
+"""The bound of a loop: the most rounds of one entry, and what sets that limit."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Bound:
     rounds: int
     source: str
     seconds: float | None = None
-    """It ends in the first round that finds so much time over."""
+    """If time bounds it: the loop ends in the first round after so many seconds."""
     timed_by: str = ""
     asks: bool = False
-    """Whether a person is asked when it or a budget of the loop is used up."""
+    """Whether a person is asked when the bound or a budget of the loop is used up."""
     unproven: tuple[str, ...] = ()
     """What was meant to bound the loop, and why that cannot be proven."""
     apart: frozenset[int] = frozenset()
@@ -58,7 +58,7 @@ def bound_of(plan: Plan, body: Body, prover: Prover) -> Bound:
 
 
 def _time(plan: Plan, body: Body, proofs: list[Proof]) -> tuple[float | None, str]:
-    """The shortest time that ends the loop, and what sees to it."""
+    """The shortest time after which the loop ends, and the text that names that limit."""
     found = [
         (proof.guard.seconds, proof.source)
         for proof in proofs

@@ -16,7 +16,7 @@ from rondel.graph.guarantees import Calls, Guarantee
 from rondel.graph.plan import Plan
 
 Parents = Counter[str | None]
-"""By the head of the loop around it: how often something is entered."""
+"""How often something is entered, by the head of the loop around it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +28,11 @@ class LoopCertificate:
     parent: str | None
     bound: Bound
     rounds: int
-    """Of all its entries together."""
+    """Rounds of all its entries together."""
     cost: Cost
-    """Of all its entries together."""
+    """Cost of all its entries together."""
     each_continue: Cost | None = None
-    """What a person may add, who is asked at its limit, each time that it is let go on."""
+    """The cost that each "continue" of a person adds, if one is asked at the limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,11 @@ class Certificate:
     loops: tuple[LoopCertificate, ...]
     cost: Cost
     executions: tuple[int, ...]
-    """By node of the plan: how often it can run."""
+    """How often each node of the plan can run."""
     guarantees: tuple[Guarantee, ...] = ()
-    """By node of the plan: what all this is reckoned from."""
+    """The guarantee of each node of the plan, from which all figures are computed."""
     unbounded: tuple[str, ...] = ()
-    """Why figures of the whole are not bounded, if some are not."""
+    """A sentence for each reason why a figure of the whole run has no bound."""
 
 
 def certify(plan: Plan) -> Certificate:
@@ -70,7 +70,7 @@ def _bound(plan: Plan, loop: Body, prover: Prover) -> Bound:
 
 
 class _Totals:
-    """The whole run, from the outside in."""
+    """Adds up the whole run, from the outermost graph inwards."""
 
     def __init__(self, forest: Forest, worst_cases: WorstCases) -> None:
         self._plan = forest.plan
@@ -78,11 +78,11 @@ class _Totals:
         self._worst_cases = worst_cases
         self._executions = [0] * len(self._plan.nodes)
         self._parents: dict[int | None, Parents] = defaultdict(Counter)
-        """By the node that a graph is in: how often it is entered, inside which loop."""
+        """How often the graph inside a node is entered, and inside which loop."""
         self._found: dict[tuple[str, str | None, tuple[int, ...]], LoopCertificate] = {}
 
     def certificate(self) -> Certificate:
-        """All of it."""
+        """The whole certificate."""
         self._parents[None][None] = 1
         for graph in self._forest.graphs:
             self._walk(graph, self._parents[graph[0].owner])
@@ -155,7 +155,7 @@ class _Totals:
         return total.at_most(self._worst_cases.ceiling)
 
     def _capped(self, rounds: int) -> int:
-        """Every round but the last one of the run has a step."""
+        """No more rounds than steps: every round but the last one of the run has a step."""
         return min(rounds, self._plan.max_steps + 1)
 
 
@@ -165,7 +165,7 @@ CALLS, TOKENS, MONEY = "model calls", "tokens", "cost"
 def unbounded(
     plan: Plan, cost: Cost, executions: Sequence[int], guarantees: Sequence[Guarantee]
 ) -> tuple[str, ...]:
-    """A sentence for each reason; none where all is bounded."""
+    """A sentence for each reason why a figure has no bound; none if all have one."""
     figures = ((CALLS, cost.calls), (TOKENS, cost.tokens), (MONEY, cost.usd))
     missing = [name for name, figure in figures if figure is None]
     found: dict[tuple[tuple[str, ...], str], list[str]] = {}
@@ -178,7 +178,7 @@ def unbounded(
 
 
 def _reasons(calls: Calls) -> Iterator[tuple[Sequence[str], str]]:
-    """Which figures a node leaves open, and why."""
+    """Why figures of a node have no bound."""
     if calls.most == 0:
         return
     if calls.most is None:

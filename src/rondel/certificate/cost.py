@@ -1,4 +1,4 @@
-"""What something costs at most: steps, model calls, tokens, money."""
+"""The most that something costs: steps, model calls, tokens, money."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Amount = TypeVar("Amount", int, float)
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The most of everything; None is not bounded."""
+    """The most of each figure; None means no bound."""
 
     steps: int = 0
     calls: int | None = 0
@@ -26,7 +26,7 @@ class Cost:
         )
 
     def times(self, count: int) -> Cost:
-        """So many of these."""
+        """The cost of `count` of these."""
         if count == 0:
             return NOTHING
         return Cost(
@@ -37,7 +37,7 @@ class Cost:
         )
 
     def or_more(self, other: Cost) -> Cost:
-        """Either of the two, whichever is more, figure by figure."""
+        """The larger of the two, figure by figure."""
         return Cost(
             max(self.steps, other.steps),
             _larger(self.calls, other.calls),
@@ -46,7 +46,7 @@ class Cost:
         )
 
     def at_most(self, other: Cost) -> Cost:
-        """Whichever is less, figure by figure."""
+        """The smaller of the two, figure by figure."""
         return Cost(
             min(self.steps, other.steps),
             smaller(self.calls, other.calls),
@@ -59,7 +59,7 @@ NOTHING = Cost()
 
 
 def smaller(one: Amount | None, other: Amount | None) -> Amount | None:
-    """The lesser of two bounds; None bounds nothing."""
+    """The smaller of two bounds; None means no bound."""
     if one is None or other is None:
         return one if other is None else other
     return min(one, other)

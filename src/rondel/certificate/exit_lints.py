@@ -12,7 +12,7 @@ from rondel.certificate.lint_context import Lint, LintContext
 from rondel.graph.plan import CONTRACT_LABELS, PlanEdge, Scope
 
 NEAR = 0.7
-"""How like a label of the contract another one is that was probably meant to be it."""
+"""From this similarity on, a label was probably meant to be one of the contract's."""
 
 
 def no_exit(known: LintContext) -> Iterator[Lint]:

@@ -9,26 +9,26 @@ from rondel.graph.guarantees import Guarantee
 from rondel.graph.plan import Plan
 
 Gives = Callable[[Guarantee], bool]
-"""Whether a node that keeps to this may say the thing of its own."""
+"""Whether a node with this guarantee may write the thing itself."""
 
 
 class Flow:
-    """Who may hear something that some nodes, and whoever starts the session, may say."""
+    """Which nodes may receive something that some nodes, or the session's inputs, may contain."""
 
     def __init__(self, plan: Plan, guarantees: Sequence[Guarantee], gives: Gives) -> None:
         self._plan = plan
         self._guarantees = guarantees
         self._heard: dict[int, str] = {}
-        """By node: where what it hears may come from."""
+        """For each node, where the thing it receives may come from."""
         self._said: dict[int, str] = {}
         self._follow(gives)
 
     def source(self, node: int) -> str | None:
-        """Where the thing may come from that the node hears; None if it cannot hear it."""
+        """Where the thing that the node receives may come from; None if it cannot receive it."""
         return self._heard.get(node)
 
     def says(self, node: int) -> bool:
-        """Whether the node may say it, of its own or by handing it on."""
+        """Whether the node may emit it, written by itself or handed on."""
         return node in self._said
 
     def _follow(self, gives: Gives) -> None:

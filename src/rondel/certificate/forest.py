@@ -14,12 +14,12 @@ class Body:
     """A graph, or a loop as entered at one head."""
 
     scope: Scope | None
-    """None: a head of so many that this one is only compiled if a run enters there."""
+    """None if the loop has too many heads: then this one is compiled when a run enters there."""
     group: InnerLoop | None = None
     head: int | None = None
     around: Body | None = None
     owner: int | None = None
-    """Of a graph inside a node: that node."""
+    """For a graph inside a node, that node."""
     loops: list[list[Body]] = field(default_factory=list)
     """Every loop directly in it, once for each head."""
 
@@ -40,7 +40,7 @@ class Body:
 
 @dataclass(slots=True, eq=False)
 class Forest:
-    """Every body of a plan: graph by graph, outer ones first, and so within each graph."""
+    """Every body of a plan: graph by graph, and outer ones first in each."""
 
     plan: Plan
     graphs: list[list[Body]]
@@ -86,7 +86,7 @@ def contract_of(plan: Plan, body: Body) -> LoopSpec | None:
 
 
 def cap_of(plan: Plan, body: Body) -> int:
-    """The most rounds that the engine gives a loop."""
+    """The most rounds that the engine allows a loop."""
     contract = contract_of(plan, body)
     declared = None if contract is None else contract.max_rounds
     return DEFAULT_MAX_ROUNDS if declared is None else declared

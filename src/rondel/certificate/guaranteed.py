@@ -21,16 +21,16 @@ from rondel.graph.plan import CONTRACT_LABELS, Plan, PlanEdge
 from rondel.graph.spec import ALWAYS, Call, NodeSpec
 
 NEVER = "false"
-"""The type of the condition that nothing passes."""
+"""The type of the condition that no message passes."""
 
 UNPROCESSED = EdgeGuarantee(drops=False, adds=False)
 
 INNER = Guarantee(routes=False, calls=Calls())
-"""A node with a graph inside it: what that graph does is counted there."""
+"""The guarantee of a node with a graph inside; the graph's own steps are counted separately."""
 
 
 def guarantee_of(spec: NodeSpec) -> Guarantee:
-    """What a node keeps to."""
+    """The guarantee of a node."""
     if spec.inner is not None:
         return replace(INNER, emits=spec.inner.dialect.sinks_yield)
     told: Any = spec.config if spec.processor is None else spec.processor
@@ -41,7 +41,7 @@ def guarantee_of(spec: NodeSpec) -> Guarantee:
 
 
 def guarantees_of(plan: Plan) -> list[Guarantee]:
-    """What each node keeps to."""
+    """The guarantee of each node."""
     fanned = {edge.target for edge in plan.edges if edge.spec.dynamic is not None}
     guarantees = [guarantee_of(node.spec) for node in plan.nodes]
     for node in fanned:
@@ -50,13 +50,13 @@ def guarantees_of(plan: Plan) -> list[Guarantee]:
 
 
 def _fanned_out(guarantee: Guarantee) -> Guarantee:
-    """What a node keeps to that runs for each part of a message: there may be none, or many."""
+    """The guarantee of a node that runs for each part of a message: there may be none, or many."""
     calls = guarantee.calls if guarantee.calls.most == 0 else replace(guarantee.calls, most=None)
     return replace(guarantee, emits=False, guard=None, calls=calls)
 
 
 def process_guarantee(edge: PlanEdge) -> EdgeGuarantee:
-    """What the edge's process keeps to; without one nothing is dropped or added."""
+    """The guarantee of the edge's process; without a process nothing is dropped or added."""
     process = edge.spec.process
     if process is None or not edge.carry:
         return UNPROCESSED
@@ -105,7 +105,7 @@ def implies(one: Call, other: Call) -> bool:
 
 
 def fires_along(edge: PlanEdge, other: PlanEdge) -> bool:
-    """Whether the other edge of the same source, if it does not choose, fires with this one."""
+    """Whether the other edge of the same source always fires with this one."""
     if not other.trigger or process_guarantee(other).drops:
         return False
     return implies(edge.spec.condition, other.spec.condition)

@@ -1,4 +1,4 @@
-"""Lints about nodes that steer loops, scores, and words that nobody waits for."""
+"""Lints about nodes that steer loops, about scores, and about words that no edge waits for."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rondel.graph.values import STRUCTURED, spoken_value, value_of
 
 MOST_PROBES = 200
 MOST_SPEAKERS = 200
-"""How many nodes are looked at for words that nobody waits for."""
+"""The most nodes that are checked for words that no edge waits for."""
 
 
 def guard_outside(known: LintContext) -> Iterator[Lint]:
@@ -90,7 +90,7 @@ def out_of_reach(known: LintContext) -> Iterator[Lint]:
 
 
 def unfed_score(known: LintContext) -> Iterator[Lint]:
-    """A threshold for a score that nothing in the loop can have."""
+    """A threshold for a score that no message in the loop can have."""
     flows: dict[tuple[str, ...], Flow] = {}
     for body, scope, head in known.loops:
         wanted = _wanted(scope.contract)

@@ -1,4 +1,4 @@
-"""What a lint looks at."""
+"""A lint, and what it is given to look at."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rondel.graph.plan import Plan, PlanEdge, Scope
 
 @dataclass(frozen=True, slots=True)
 class Lint:
-    """Something that is allowed and probably not meant."""
+    """A finding: something that is allowed but probably not meant."""
 
     code: str
     problem: Problem
@@ -29,7 +29,7 @@ class Lint:
 
 @dataclass(frozen=True, slots=True)
 class LintContext:
-    """A plan with all that is known of it before it runs."""
+    """A plan with everything that is known of it before it runs."""
 
     plan: Plan
     forest: Forest

@@ -1,4 +1,4 @@
-"""All lints of a graph: what is allowed and probably not meant."""
+"""All lints of a graph: what is allowed but probably not meant."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ EXPLAINED_BY: dict[str, frozenset[str]] = {
     "max_steps_reached": frozenset(("no_exit", "dead_exit", "unproven_guard", "unfed_score")),
     "two_entries": frozenset(("two_entries",)),
 }
-"""By a bad end of a run, its status or its reason: the lints that may tell why it came to it."""
+"""The lints that may explain a bad end of a run, by its status or reason."""
 
 
 def lints_explaining(end: str, plan: Plan, registry: Registry) -> list[Lint]:
-    """The lints of a graph that may tell why a run of it ended as it did."""
+    """The lints of a graph that may explain why a run of it ended so."""
     codes = EXPLAINED_BY.get(end)
     if codes is None:
         return []
@@ -54,7 +54,7 @@ def lints_explaining(end: str, plan: Plan, registry: Registry) -> list[Lint]:
 
 
 def lints_of(plan: Plan, certificate: Certificate, registry: Registry) -> list[Lint]:
-    """What is odd about a graph, in the order of the lines; of the same message, one."""
+    """All lints of a graph in the order of its lines, each message once."""
     guarantees = certificate.guarantees
     known = LintContext(plan, forest_of(plan), guarantees, certificate, registry, Places(plan))
     found = {lint.problem: lint for check in LINTS for lint in check(known)}

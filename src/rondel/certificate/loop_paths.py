@@ -10,26 +10,25 @@ from rondel.certificate.guaranteed import may_fire
 from rondel.graph.plan import Plan, PlanEdge
 
 Hop = tuple[int, PlanEdge | None]
-"""Where it leads, and the edge that fires; None where a contract fires it, whoever ran."""
+"""The next node and the edge that fires; None for an edge that a contract fires."""
 
 Allowed = Callable[[int, PlanEdge], bool]
 
 
 @dataclass(slots=True, eq=False)
 class LoopPaths:
-    """What may start what in one round of a loop."""
+    """Which node may start which in one round of a loop."""
 
     plan: Plan
     body: Body
     hops: dict[int, list[Hop]] = field(default_factory=dict)
 
     def around(self, without: int | None, allowed: Allowed) -> list[int] | None:
-        """Some way round that leaves out a node and keeps to the allowed edges, or None.
+        """A path from the head back to it that avoids a node and uses only allowed edges, or None.
 
-        Whatever triggers the head again is the end of such a way: a node runs because an edge
-        into it fired, and every edge that fires has a source that ran, back to the head. A
-        contract that ends an inner loop fires an edge of a node that need not have run, but the
-        head of that loop did.
+        Every trigger of the head ends such a path: a node runs because an edge into it fired, and
+        the source of every edge that fires ran, back to the head. (A contract that ends an inner
+        loop may fire the edge of a node that did not run, but the head of that loop ran.)
         """
         head = self.body.head
         assert head is not None  # noqa: S101

@@ -1,4 +1,4 @@
-"""The loops of a compiled graph, as a check tells them."""
+"""The loops of a compiled graph, as `check` shows them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rondel.graph.plan import Plan
 
 
 class WorstCase(msgspec.Struct, frozen=True):
-    """The most of everything; null is not bounded."""
+    """The most of each figure; null means no bound."""
 
     steps: int
     model_calls: int | None
@@ -18,7 +18,7 @@ class WorstCase(msgspec.Struct, frozen=True):
 
 
 class LoopWorstCase(msgspec.Struct, frozen=True):
-    """The same for one loop, over all its entries in a run."""
+    """The worst case of one loop, over all its entries in a run."""
 
     rounds: int
     steps: int
@@ -35,10 +35,10 @@ class LoopSummary(msgspec.Struct, frozen=True):
     parent: str | None
     max_rounds: int
     source: str
-    """Where the bound comes from."""
+    """The text that names what sets the bound."""
     worst_case: LoopWorstCase
     each_continue: LoopWorstCase | None = None
-    """What each "continue" of a person asked at the limit adds at most; null if nobody is."""
+    """The most that each "continue" of a person at the limit adds; null if nobody is asked."""
 
 
 def loops_of(plan: Plan) -> list[LoopSummary]:
@@ -52,7 +52,7 @@ def summaries_of(certificate: Certificate) -> list[LoopSummary]:
 
 
 def worst_case(cost: Cost) -> WorstCase:
-    """A cost as it is told."""
+    """A cost as `check` shows it."""
     return WorstCase(cost.steps, cost.calls, cost.tokens, _rounded(cost.usd))
 
 

@@ -1,4 +1,4 @@
-"""Where in its file something of a plan was written."""
+"""Problems with their place: where in its file a part of a plan was written."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ class Places:
         self._plan = plan
         owners = [node.owner for node in plan.nodes]
         self._order = _places(owners)
-        """By node: its place in its graph."""
+        """The place of each node in its graph."""
         self._edge_order = _places(owners[edge.source] for edge in plan.edges)
-        """By edge: its place in its graph."""
+        """The place of each edge in its graph."""
 
     def node(self, node: int, message: str, hint: str) -> Problem:
-        """Something about a node."""
+        """A problem of a node."""
         plan_node = self._plan.nodes[node]
         path = f"{self._path(plan_node.owner)}.nodes[{self._order[node]}]"
         return self._problem(plan_node.owner, message, hint, path, plan_node.spec.line)
 
     def edge(self, edge: int, message: str, hint: str) -> Problem:
-        """Something about an edge."""
+        """A problem of an edge."""
         plan_edge = self._plan.edges[edge]
         owner = self._plan.nodes[plan_edge.source].owner
         path = f"{self._path(owner)}.edges[{self._edge_order[edge]}]"
         return self._problem(owner, message, hint, path, plan_edge.spec.line)
 
     def loop(self, head: int, contract: LoopSpec | None, message: str, hint: str) -> Problem:
-        """Something about a loop: where its contract is, or else its head."""
+        """A problem of a loop: at its contract, or else at its head."""
         if contract is None or contract.line is None:
             return self.node(head, message, hint)
         node = self._plan.nodes[head]

@@ -1,4 +1,4 @@
-"""Budgets in money over models that have no price: such a budget would never end anything."""
+"""Finds budgets in USD over models without a price: such a budget would never end anything."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rondel.graph.plan import Plan
 
 
 def unpriced(plan: Plan) -> list[Problem]:
-    """What is wrong with the budgets of a graph that are in USD, each model named once."""
+    """The problems of the budgets in USD of a graph, each model named once."""
     found: dict[str, Problem] = {}
     for where, nodes in _in_money(plan):
         inside = set(nodes)

@@ -1,4 +1,4 @@
-"""Whether a node that steers a loop really bounds it, and why not where it does not."""
+"""Proves that a node that steers a loop bounds it, or says why it does not."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from rondel.graph.guarantees import Guarantee, LoopGuard, Telling, keeps_to
 from rondel.graph.plan import Plan, PlanEdge
 
 MOST_GUARDS = 50
-"""How many nodes that steer are looked at in one loop."""
+"""The most steering nodes that are looked at in one loop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What is known of one node that steers a loop."""
+    """What was proven of one node that steers a loop."""
 
     node: str
     guard: LoopGuard
@@ -27,12 +27,12 @@ class Proof:
 
     @property
     def holds(self) -> bool:
-        """Whether the loop has no more rounds, or time, than the guard says."""
+        """Whether the loop never exceeds the rounds or time that the guard says."""
         return not self.refuted
 
     @property
     def source(self) -> str:
-        """Where the bound comes from."""
+        """The text that names the bound."""
         return self.guard.source.format(repr(self.node))
 
 
@@ -81,7 +81,7 @@ class Prover:
     def apart(self, body: Body) -> frozenset[int]:
         """The edges out of a loop that never fire in a round that triggers its head again.
 
-        Their source takes either them or what leads back, and there is no other way round.
+        Their source takes either them or an edge that leads back, and no other path leads back.
         """
         choosing = [node for node in body.plain if self._guarantees[node].alternatives is not None]
         inside = set(body.nodes) if choosing else set()
@@ -95,7 +95,7 @@ class Prover:
         return frozenset(found)
 
     def _firing_beside(self, ways: LoopPaths, node: int) -> set[int]:
-        """The edges of a node that it may take with a way round left."""
+        """The edges that a node may take while a path back to the head remains."""
         alternatives = self._guarantees[node].alternatives
         assert alternatives is not None  # noqa: S101
         edges = self._out(node)
@@ -108,7 +108,7 @@ class Prover:
         return beside
 
     def _goes_round(self, ways: LoopPaths, node: int, taken: set[int]) -> bool:
-        """Whether a way round is left when the node takes only these edges."""
+        """Whether a path back to the head remains when the node takes only these edges."""
         way = ways.around(None, lambda at, edge: at != node or edge.index in taken)
         return way is not None
 
@@ -131,7 +131,7 @@ class Prover:
     def _stops_the_way(
         self, ways: LoopPaths, node: int, guard: LoopGuard, taken: Sequence[PlanEdge]
     ) -> bool:
-        """Whether past the limit no way round is left: each one takes an edge it does not take."""
+        """Whether no path back to the head remains past the limit."""
         if guard.ways is None and guard.says is None:
             return False
         return not self._goes_round(ways, node, {edge.index for edge in taken})
@@ -153,7 +153,7 @@ class Prover:
     # In every round
 
     def _way_past(self, ways: LoopPaths, node: int) -> str:
-        """A way round on which the node does not run, in words, or an empty text."""
+        """A sentence with a path round the loop that avoids the node, or an empty text."""
         scope = ways.body.scope
         assert scope is not None  # noqa: S101
         if node != scope.head and scope.quorum[scope.item_of[node]] > 1:
@@ -217,7 +217,7 @@ class Prover:
 
 
 def _can_hold(edge: PlanEdge, guard: LoopGuard) -> bool:
-    """Whether the edge may fire for something that the node can still say."""
+    """Whether the edge may fire for something that the node can say past the limit."""
     condition = edge.spec.condition
     if condition.ready is not None or not keeps_to(condition.config, Telling):
         return True

@@ -1,4 +1,4 @@
-"""What one entry of every loop and graph costs at most, reckoned from the inside out."""
+"""The most that one entry of every loop and graph costs, computed from the innermost outwards."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ class WorstCases:
     plan: Plan
     bounds: Mapping[Body, Bound]
     steps: Sequence[Cost]
-    """By node: one step of it, without what a graph inside it does."""
+    """The cost of one step of each node, without the graph inside it."""
     calls: Sequence[Cost]
-    """By node: one model call of it."""
+    """The cost of one model call of each node."""
     ceiling: Cost
-    """What no run exceeds, since `limits.max_steps` bounds its steps."""
+    """The cost that no run exceeds, because `limits.max_steps` bounds its steps."""
     costs: dict[Body, Cost] = field(default_factory=dict)
     largest: dict[Body, Cost] = field(default_factory=dict)
     """The largest single model call in a body."""
     forced: dict[Body, set[int]] = field(default_factory=dict)
     """The edges out of a body that contracts of loops inside it may take."""
     inner: dict[int, Body] = field(default_factory=dict)
-    """By node: the graph inside it."""
+    """The graph inside each node that has one."""
 
     def rounds(self, body: Body) -> int:
-        """How often an entry of the body runs what is in it."""
+        """The most rounds of one entry of the body."""
         return 1 if body.head is None else self.bounds[body].rounds
 
     def reruns_head(self, body: Body) -> bool:
@@ -53,7 +53,7 @@ class WorstCases:
         return may_fire(edge) and not is_contract_way(edge)
 
     def reckon(self, body: Body) -> None:
-        """Enter one body; what is inside it has been entered before."""
+        """Add one body; the bodies inside it were added before."""
         loops = [loop for heads in body.loops for loop in heads]
         self.forced[body] = self._forced(body, loops)
         calls = [self._call(node) for node in body.plain]
@@ -133,7 +133,7 @@ def step_cost(guarantee: Guarantee, attempts: int) -> Cost:
 
 
 def within(cost: Cost, budget: Budget, call: Cost) -> Cost:
-    """The cost under a budget, which may be overrun by the call in flight, if that is bounded."""
+    """The cost under a budget; the budget may be exceeded by one call, if that has a bound."""
     tokens, usd = cost.tokens, cost.usd
     if budget.tokens is not None and call.tokens is not None:
         tokens = smaller(tokens, budget.tokens + call.tokens)

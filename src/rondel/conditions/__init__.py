@@ -1,4 +1,4 @@
-"""When an edge fires, and what it makes of its message: one condition or process a file."""
+"""Conditions (when an edge fires) and edge processes (what it changes): one a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking a Python function whether an edge fires; a file of its own, because it is compiled."""
+"""A Python function as a condition. Compiled, so it has a file of its own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rondel.errors import StepFailed
 
 
 class FunctionCondition:
-    """Whether a plain function of the message returns something true; a text is no answer."""
+    """Asks a plain function whether a message passes; it may return anything but a text."""
 
     __slots__ = ("_function",)
 

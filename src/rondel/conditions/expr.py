@@ -39,7 +39,7 @@ class ExprConfig(BaseModel):
         return Expression(self.expr, tuple(VARIABLES))
 
     def implies(self, other: Any) -> bool:
-        """The same expression holds when this one does."""
+        """Whether both are the same expression."""
         return isinstance(other, ExprConfig) and self.expr.strip() == other.expr.strip()
 
     def never(self) -> bool:
@@ -52,7 +52,7 @@ class ExprConfig(BaseModel):
             return False
 
     def holds_for(self, data: Mapping[str, Any], open_keys: frozenset[str]) -> bool | None:
-        """What it makes of data alone; None if it looks at anything else."""
+        """Whether a message with this data passes; None if it looks at anything else."""
         words = set(re.findall(r"\w+", self.expr))
         calls = "(" in self.expr
         if calls or set(self.expression.names) != {"data"} or words & open_keys:
@@ -69,7 +69,7 @@ class ExprConfig(BaseModel):
 
 
 class ExprCondition:
-    """Whether an expression holds for a message; only what it names is handed over."""
+    """Evaluates an expression for a message; only the values it names are prepared."""
 
     __slots__ = ("_expression", "_values")
 

@@ -29,7 +29,7 @@ _BOUND = re.compile(r"\.(?:all|exists|exists_one|existsOne|filter|map)\(\s*([A-Z
 
 
 class Expression:
-    """An expression over named values that gives a bool, or raises; it never guesses.
+    """An expression over named values that gives a bool or raises.
 
     A wrong expression is a ValueError of one line when it is made.
     """
@@ -97,7 +97,7 @@ def _complaint(source: str, message: str) -> str:
 
 
 def _operators(source: str) -> str:
-    """What to write for words that are operators elsewhere."""
+    """The CEL operators for words that are operators in other languages."""
     words = re.findall(r"(?<![.\w])(?:and|or|not)(?!\w)", without_texts(source), re.IGNORECASE)
     pairs = [f"{OPERATORS[word.lower()]} for {word!r}" for word in dict.fromkeys(words)]
     return f"write {', '.join(pairs)}" if pairs else ""
@@ -116,7 +116,7 @@ def _variables(program: Any, source: str, allowed: Sequence[str]) -> tuple[str, 
 
 
 def _meant(name: str, allowed: Sequence[str]) -> str:
-    """What was probably meant: a name that differs by a slip, else a field of the data."""
+    """The name that was probably meant, else the same name as a field of the data."""
     if get_close_matches(name, allowed, n=1, cutoff=0.8) or "data" not in allowed:
         return Names(allowed).hint(name)
     return f"did you mean 'data.{name}'?"

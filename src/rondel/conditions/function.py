@@ -16,7 +16,7 @@ NAMED = "The name of a registered Python function."
 
 
 class FunctionConfig(BaseModel):
-    """The name of a registered Python function, and what it is given of the message."""
+    """The name of a registered Python function, and whether it is given the message or its text."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
@@ -27,7 +27,7 @@ class FunctionConfig(BaseModel):
 def function_of(
     config: FunctionConfig, registry: Registry, prefix: str = CONDITIONS
 ) -> Callable[[Message], Any]:
-    """The function as one of a message; one of the text alone may have a prefix."""
+    """The function as a function of a message; `prefix` is tried first for one that takes text."""
     if config.takes == "message":
         return registry.function_named(config.name)
     own = f"{prefix}{config.name}"

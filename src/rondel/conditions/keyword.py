@@ -16,7 +16,7 @@ Pattern = Annotated[str, Field(min_length=1), AfterValidator(patterns.readable)]
 
 
 class KeywordConfig(BaseModel):
-    """A hit in `none` refuses; else one in `any` or `regex` accepts; else neither may be set."""
+    """A hit in `none` refuses; else a hit in `any` or `regex` passes; without those, all pass."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -32,7 +32,7 @@ class KeywordConfig(BaseModel):
         return (*self.any, *self.none)
 
     def implies(self, other: Any) -> bool:
-        """Each word that makes it pass or refuse makes the other one do so as well."""
+        """Whether each word that makes this one pass or refuse does so in the other one too."""
         if not isinstance(other, KeywordConfig) or self.case_sensitive != other.case_sensitive:
             return False
         if not _each_contains_one(other.none, self.none, self.case_sensitive):

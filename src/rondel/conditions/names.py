@@ -1,4 +1,4 @@
-"""Names in a config that a registry must know."""
+"""Validators for names in a config that a registry must know."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from rondel.engine.registry import Registry
 from rondel.graph.names import Names
 
 CONDITIONS, PROCESSORS = "edge/", "edge_processor/"
-"""What stands before the name of a function that only conditions, or only processes, mean."""
+"""Prefixes of the names of functions that are only for conditions, or only for processes."""
 
 
 def registered(registry: Registry, kind: str) -> Callable[[str], str]:
-    """A validator that lets only names pass that `registry` knows when it is asked."""
+    """A validator that accepts the names that `registry` knows at that moment."""
 
     def check(name: str) -> str:
         names = Names(registry.names(kind), what="registered")
@@ -26,7 +26,7 @@ def registered(registry: Registry, kind: str) -> Callable[[str], str]:
 
 
 def _looked(registry: Registry, kind: str) -> str:
-    """Where names of that kind were looked for, besides plug-ins."""
+    """Where names of that kind are looked for, besides plug-ins."""
     if kind != "function":
         return ""
     places = registry.sources(kind)

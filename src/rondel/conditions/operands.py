@@ -1,4 +1,4 @@
-"""Which operands an expression had, of which types: what to say when they do not fit."""
+"""The sentence for operands whose types do not fit: which they are, and what each is."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def without_texts(source: str) -> str:
 
 
 def misfit(source: str, names: Sequence[str], values: Mapping[str, Any]) -> str:
-    """That the types of the operands do not fit, and what they are."""
+    """The sentence that the types of the operands do not fit, with the values."""
     found = dict(_operands(source, names, values))
     told = ", ".join(f"{path} is {_described(value)}" for path, value in found.items())
     text = f"its operands do not fit together: {told}".rstrip(": ")

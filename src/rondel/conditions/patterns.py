@@ -1,7 +1,7 @@
-"""Regular expressions of graphs and schemas, in Python's syntax, none of which holds up a process.
+"""Regular expressions of graphs and schemas, in Python's syntax and with a time limit.
 
-They are matched by `regex`, which knows all that Python's `re` does and stops in time. (RE2 is
-linear, but its `\\w`, `\\d`, `\\b` and `$` are others: it knows no Chinese letter.)
+They are matched by `regex`, which does all that Python's `re` does and takes a timeout. (RE2 is
+linear, but its `\\w`, `\\d`, `\\b` and `$` differ: to it, a Chinese character is no letter.)
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _COUNT = re.compile(r"\{(\d+(,\d*)?|,\d*)\}")
 
 
 class Pattern:
-    """A compiled pattern; a text on which it takes too long is an error, not a wait."""
+    """A compiled pattern; raises an error where a text takes too long."""
 
     __slots__ = ("_compiled", "_source", "groupindex", "groups")
 

@@ -1,4 +1,4 @@
-"""Text made by a template of Jinja, which can reach nothing but what it is given."""
+"""Jinja templates in a sandbox: a template reaches nothing but the text it is given."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LARGEST = 1_000_000
 """The most characters that a template may make."""
 
 MOST = 10_000
-"""The most that a template may count through, or multiply by."""
+"""The largest number that a template may count to or multiply by."""
 
 
 def checked_template(text: str) -> str:
@@ -33,7 +33,7 @@ def checked_template(text: str) -> str:
 
 
 def renderer(text: str) -> Callable[[str], str]:
-    """What fills the template with a text, which it knows as `input` and `extracted`."""
+    """A function that fills the template with a text, as `input` and as `extracted`."""
     template = _environment().from_string(text)
 
     def render(given: str) -> str:
@@ -61,7 +61,7 @@ def _environment() -> SandboxedEnvironment:
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
     class Bounded(ImmutableSandboxedEnvironment):
-        """What it multiplies or counts through stays small."""
+        """A sandbox that refuses large multiplications and ranges."""
 
         intercepted_binops = frozenset({"*", "**"})
 

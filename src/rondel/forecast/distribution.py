@@ -1,4 +1,4 @@
-"""Distributions in a few figures."""
+"""The distribution of many values in a few figures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 
 
 class Distribution(msgspec.Struct, frozen=True):
-    """The least, the middle, the high and the most of many values."""
+    """The lowest, mean, median, 90th percentile and highest of many values."""
 
     min: float
     mean: float

@@ -1,4 +1,4 @@
-"""What a run of a graph takes: the most, and what is to be expected."""
+"""What a run of a graph takes: the worst case and the expected case."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from rondel.sessions.graph import Graph
 from rondel.sessions.records import usage_of
 
 PAST = 50
-"""Past sessions of the graph that are looked at, newest first."""
+"""How many past sessions of the graph are looked at, newest first."""
 
 BATCH, MOST = 40, 600
-"""Simulated runs where there is no past: so many at a time, until their mean is known."""
+"""Simulated runs where there are no past sessions: BATCH at a time until the mean is known."""
 
 ENOUGH = 5000
-"""Simulated model calls after which the mean is taken as it is: nobody waits for a minute."""
+"""After so many simulated model calls the mean is taken as it is, to keep the wait short."""
 
 SURE = 0.025
-"""The standard error of the mean, as a share of it, at which it is known."""
+"""The mean is known when its standard error is at most this share of it."""
 
 OVER = ("completed", "bounded")
 
 
 class Amounts(msgspec.Struct, frozen=True):
-    """Model calls, tokens and money; None is not bounded."""
+    """Model calls, tokens and money; None means no bound."""
 
     model_calls: float | None
     tokens: float | None
@@ -40,7 +40,7 @@ class Amounts(msgspec.Struct, frozen=True):
 
 
 class Estimate(msgspec.Struct, frozen=True):
-    """The worst case, and the expected case with where it comes from."""
+    """The worst case, the expected case, and the source of the latter."""
 
     graph: str
     worst_case: Amounts
@@ -102,7 +102,7 @@ def _simulated(opener: Opener) -> tuple[Amounts, str]:
 
 
 def _is_known(runs: list[Run]) -> bool:
-    """Whether the mean of what they took would hardly change with more of them."""
+    """Whether the mean of the runs is known well enough."""
     if len(runs) < 2:
         return False
     tokens = [run.tokens for run in runs]

@@ -18,7 +18,7 @@ RUN: ContextVar[str] = ContextVar("RUN")
 """Which run this code is part of."""
 
 AS_CONFIGURED: ContextVar[bool] = ContextVar("AS_CONFIGURED", default=False)
-"""Whether scores and scripts go as the graph says; else they vary around that."""
+"""Whether scores and scripts follow the graph exactly; otherwise they vary around it."""
 
 
 class ForecastModel:
@@ -31,11 +31,11 @@ class ForecastModel:
         )
 
     async def answer(self, request: Request) -> Answer:
-        """What this run's model says."""
+        """The answer of this run's model."""
         return await self._model(request).answer(request)
 
     def most(self, request: Request) -> Usage | None:
-        """What its answer takes."""
+        """What its answer takes at most."""
         return most_of(self._model(request), request)
 
     def _model(self, request: Request) -> Model:
@@ -48,7 +48,7 @@ class ForecastModel:
         return SimulatedModel(config.model_copy(update=changed))
 
     def _score(self, run: str, request: Request) -> ScoreConfig | None:
-        """How this run's scores go: like those of the graph, or plausible ones for a reviewer."""
+        """The scores of this run: those of the graph, or plausible ones for a reviewer."""
         rng = Random(f"{run}\n{request.node_id}")  # noqa: S311
         given = self._config.score
         if given is None and not is_reviewer(request.system):
@@ -64,6 +64,6 @@ class ForecastModel:
 
 
 def forecasting(registry: Registry) -> Registry:
-    """The same names, every provider simulated."""
+    """A registry with the same names, in which every provider is simulated."""
     simulated = registry.replacing("provider", ForecastModel)
     return simulated.replacing(EMBEDDER, lambda config, _registry: SimulatedEmbedder(config))

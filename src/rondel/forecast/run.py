@@ -1,4 +1,4 @@
-"""One run of a graph on simulated models and simulated people, and what of it counts."""
+"""One run of a graph on simulated models and simulated people, and its figures."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What a run is given: its number, its inputs, and what people say who may say anything."""
+    """What a run is given: its number, its inputs, and what people answer to open questions."""
 
     number: int
     inputs: dict[str, Any]
@@ -65,7 +65,7 @@ class Situation:
 
 
 async def play(graph: Graph, engine: Engine, seed: str, situation: Situation) -> Run:
-    """Run the graph once, to its end or to where only a real person could go on."""
+    """Run the graph once, to its end or to a question that only a real person can answer."""
     token = RUN.set(f"{seed}/{situation.number}")
     try:
         session = await engine.start(graph, situation.inputs)

@@ -1,4 +1,4 @@
-"""Many runs of one graph, in several processes, and what they show together."""
+"""Many runs of one graph, in several processes, and their common figures."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from rondel.sessions.engine import Engine
 from rondel.sessions.graph import Graph
 
 ALONE = 100
-"""So few runs are not worth another process."""
+"""Up to so many runs stay in this process."""
 
 TRIES = 12
-"""Runs that look for a way to an edge that no other run took."""
+"""Extra runs for each edge that no run took."""
 
 Opener = Callable[[], Graph]
 """Opens the graph, with simulated models, in whatever process it is called."""
@@ -31,7 +31,7 @@ Opener = Callable[[], Graph]
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """An edge that no run took, and inputs with which one does, if some were found."""
+    """An edge that no run took, and inputs with which a run takes it, if any were found."""
 
     edge: PlanEdge
     reached_by: dict[str, Any] | None
@@ -48,7 +48,7 @@ class Simulation:
 
     @property
     def statuses(self) -> Counter[str]:
-        """How often each status was the end."""
+        """How many runs ended with each status."""
         return Counter(run.status for run in self.runs)
 
     @property
@@ -79,7 +79,7 @@ def simulate(
     as_configured: bool = False,
     told: Callable[[int], None] = lambda _done: None,
 ) -> Simulation:
-    """Run the graph that `opener` opens so many times; the same seed gives the same runs."""
+    """Run the graph that `opener` opens `count` times; the same seed gives the same runs."""
     if count < 1:
         raise CallError("a simulation needs at least one run")
     graph = opener()

@@ -1,4 +1,4 @@
-"""The garbage collector, held while a graph is made: that makes much and drops little."""
+"""Pauses the garbage collector while a graph is built."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def collector_held() -> Iterator[None]:
-    """Let the collector wait; it would only search through what is all still needed."""
+    """Pause the collector: building makes many objects and drops few, so a search finds nothing."""
     enabled = gc.isenabled()
     gc.disable()
     try:

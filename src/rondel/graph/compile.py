@@ -1,8 +1,8 @@
 """Compiling: from a checked graph to the loop forest, once, before anything runs.
 
 The strongly connected parts of a scope, over its trigger edges, are its loops. Inside a loop,
-with the edges into its head cut, the same again. A data-only edge orders its target after its
-source wherever that closes no cycle, taken in file order.
+the edges into its head are cut and what is left is split in the same way. A data-only edge orders
+its target after its source wherever that closes no cycle; such edges are taken in file order.
 """
 
 from __future__ import annotations
@@ -30,11 +30,12 @@ from rondel.graph.spec import Dialect, EdgeSpec, GraphSpec, LoopSpec, NodeSpec, 
 
 DEFAULT_SCORE = PlanScore(ScoreSpec().path)
 EAGER_FACTOR = 8
-"""Loops with many entries are compiled per entry; past this multiple of the graph's size, late."""
+"""A loop with many entries is compiled once for each, up to this multiple of the graph's size in
+all; the entries after that are compiled when they are first needed."""
 
 
 def compile_graph(spec: GraphSpec) -> Plan:
-    """The plan of a graph, or a GraphError with all that its structure gets wrong."""
+    """The plan of a graph; raises GraphError with everything that is wrong with its structure."""
     compiler = _Compiler(spec)
     with collector_held():
         root = compiler.compile_all()

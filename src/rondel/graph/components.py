@@ -1,4 +1,4 @@
-"""What a graph is made of: strongly connected parts, an order, entrances, sinks; no recursion."""
+"""Algorithms on graphs: strong components, order, entrances, sinks; none is recursive."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def sinks(ids: Sequence[str], edges: Iterable[Pair]) -> list[str]:
 
 
 def unreachable(ids: Sequence[str], triggers: Iterable[Pair], start: Iterable[str]) -> list[str]:
-    """The nodes that no way over trigger edges leads to, in file order."""
+    """The nodes that cannot be reached over trigger edges, in file order."""
     after: dict[str, list[str]] = {}
     for source, target in triggers:
         after.setdefault(source, []).append(target)

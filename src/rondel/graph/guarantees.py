@@ -1,8 +1,8 @@
-"""What node types, conditions and edge processes guarantee, for whoever reasons before a run.
+"""What node types, conditions and edge processes guarantee, for the checks before a run.
 
 A config model may have the methods of these protocols: a node type's `guarantee`, an edge
 process's `edge_guarantee`, a condition's `implies`, `words` and `holds_for`. Without them nothing
-is taken for granted.
+is assumed.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ Alternatives = Callable[[Sequence[Any]], Sequence[Sequence[Any]]]
 
 
 class Calls(msgspec.Struct, frozen=True):
-    """The most that one attempt of a step asks of language models; None is not bounded."""
+    """The most model calls of one attempt of a step; None means no bound."""
 
     most: int | None = 0
     tokens: int | None = 0
-    """Of one call, in and out."""
+    """Tokens of one call, input and output together."""
     usd: float | None = 0.0
-    """Of one call."""
+    """Cost of one call."""
     unpriced: tuple[str, ...] = ()
     """The models among those asked whose price nobody knows."""
     why: str = ""
@@ -56,58 +56,58 @@ class LoopGuard(msgspec.Struct, frozen=True):
     """
 
     source: str
-    """Where a bound comes from that it gives; `{}` stands for the node."""
+    """The text that names this bound in a certificate; `{}` stands for the node."""
     rounds: int | None = None
     seconds: float | None = None
-    """The limit is one of time: that long after its first execution."""
+    """For a limit of time: the seconds after its first execution."""
     silent: bool = False
-    """Whether no edge of it fires before the limit."""
+    """Whether none of its edges fires before the limit."""
     by_round: bool = False
-    """Whether it goes by the loop's rounds; else it counts its executions in the session."""
+    """Whether it counts the loop's rounds; otherwise it counts its executions in the session."""
     ways: Choice | None = None
-    """None: all its edges."""
+    """Chooses the edges it takes past the limit; None means all."""
     says: tuple[Mapping[str, Any], ...] | None = None
-    """All data that it can emit past the limit; None: any."""
+    """All data that it can emit past the limit; None means any."""
     open_keys: frozenset[str] = frozenset()
-    """Keys that this data may have besides."""
+    """Further keys that this data may have, with any value."""
     misled_by: str = ""
-    """A key of its input's data that it would go by instead of the loop's rounds."""
+    """A key of the input's data that takes the place of the loop's rounds, if it is there."""
 
 
 class Guarantee(msgspec.Struct, frozen=True):
-    """What every execution of a node keeps to; as it stands, it guarantees nothing."""
+    """What holds for every execution of a node; the defaults guarantee nothing."""
 
     routes: bool = True
     """Whether it may choose among its edges."""
     alternatives: Alternatives | None = None
-    """The sets of edges of which every execution takes one; None: any edges."""
+    """Sets of edges: every execution takes exactly one of the sets; None means any edges."""
     emits: bool = False
     """Whether an execution that does not fail emits a message."""
     keys: frozenset[str] | None = None
-    """The keys of data that it emits of its own; None: any."""
+    """The keys of the data that it writes itself; None means any."""
     passes: bool = True
-    """Whether what it emits may be what came in."""
+    """Whether it may emit the messages it got."""
     free_text: bool = True
-    """Whether its own text may be anything."""
+    """Whether the text that it writes itself may be anything."""
     authored: bool = True
-    """Whether a model that it asks writes what it emits; else its own code does."""
+    """Whether a language model writes what it emits; otherwise its own code does."""
     says: tuple[tuple[Mapping[str, Any], str], ...] | None = None
-    """All that it ever says, data and text, where that is known."""
+    """Everything it can ever say, data and text, if that is known."""
     openings: tuple[str, ...] = ()
-    """What its texts begin with, if that is known."""
+    """How its texts can begin, if that is known."""
     reads: str = ""
-    """A key of its input's data without which its goal is never reached."""
+    """The key of the input's data that its goal needs."""
     calls: Calls = UNKNOWN_CALLS
     guard: LoopGuard | None = None
 
 
 NO_KEYS: frozenset[str] = frozenset()
 QUIET = Guarantee(routes=False, emits=True, keys=NO_KEYS, free_text=False, calls=Calls())
-"""What a node guarantees that hands its input on and does nothing else."""
+"""The guarantee of a node that only hands its input on."""
 
 
 class EdgeGuarantee(msgspec.Struct, frozen=True):
-    """What an edge's process keeps to."""
+    """What holds for every message that an edge's process changes."""
 
     drops: bool = True
     """Whether it may drop a message."""
@@ -117,14 +117,14 @@ class EdgeGuarantee(msgspec.Struct, frozen=True):
 
 @runtime_checkable
 class TellsGuarantee(Protocol):
-    """A config, or a processor, that tells what its node keeps to."""
+    """A config or processor with a guarantee for its node."""
 
     def guarantee(self) -> Guarantee: ...
 
 
 @runtime_checkable
 class TellsEdgeGuarantee(Protocol):
-    """A process's config that tells what it does to messages."""
+    """A process's config with a guarantee for its edge."""
 
     def edge_guarantee(self) -> EdgeGuarantee: ...
 
@@ -149,7 +149,7 @@ class Refusing(Protocol):
 
 @runtime_checkable
 class Textual(Protocol):
-    """A condition's config that goes by words in a message's text and by nothing else."""
+    """A condition's config that looks only at words in a message's text."""
 
     def words(self) -> Sequence[str]:
         """The words that make a difference."""
@@ -158,7 +158,7 @@ class Textual(Protocol):
 
 @runtime_checkable
 class Telling(Protocol):
-    """A condition's config that can say what it makes of data alone."""
+    """A condition's config that can decide from data alone."""
 
     def holds_for(self, data: Mapping[str, Any], open_keys: frozenset[str]) -> bool | None:
         """Whether a message with this data passes; None if more than the data decides."""
@@ -166,7 +166,7 @@ class Telling(Protocol):
 
 
 def keeps_to(thing: Any, protocol: Any) -> bool:
-    """Whether something has the methods of one of these protocols; asked once a type."""
+    """Whether a thing has the methods of a protocol; looked up once for each type."""
     kind: Any = type(thing)
     return _has_methods(kind, protocol)
 

@@ -1,9 +1,8 @@
 """JSON objects that a model wrote into its text, between fences or in the middle of prose.
 
-One pass finds where objects begin and end; only what is found is decoded. A brace is opened at
-most once: what an attempt learned of the braces inside it is kept, whether it failed or not.
-Attempts may overlap only where one reads as a string what the other does not, so no character is
-read more than twice, and the cost is linear whatever the text.
+One pass finds where objects begin and end; only what is found is decoded. What an attempt
+at an object learns of the braces inside it is kept, even if it fails. So no brace is tried twice,
+no character is read more than twice, and the cost is linear for any text.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import Any, Final
 from rondel.graph.surrogates import wholly
 
 MAX_DEPTH: Final = 64
-"""An object that nests deeper is left out, with all that is inside it."""
+"""An object that nests deeper is left out, with everything inside it."""
 
 _TOKEN = re.compile(
     r"""[ \t\r\n]*+(?:
@@ -44,8 +43,8 @@ _PARTNER: Final = {"}": "{", "]": "["}
 def objects_in(text: str) -> list[dict[str, Any]]:
     """The JSON objects in `text`, in order; of nested ones the outermost.
 
-    Line breaks inside strings are accepted. What no strict JSON can say again is left out if it
-    is an infinite number, and replaced if it is half a character.
+    Line breaks inside strings are accepted. What strict JSON cannot express is left out (infinite
+    numbers) or replaced (half a character).
     """
     extents = _Extents(text)
     found = []
@@ -126,7 +125,7 @@ def _decoded(source: str) -> dict[str, Any] | None:
 
 
 def finite(digits: str) -> float:
-    """The number, or ValueError if it is one that strict JSON cannot say."""
+    """The number; raises ValueError if strict JSON cannot express it."""
     number = float(digits)
     if not math.isfinite(number):
         raise ValueError(f"{digits} is too large for a number")

@@ -46,7 +46,7 @@ def _constants(condition: Json) -> None:
 
 
 def _typed(vocabulary: Vocabulary, kind: str, definition: Json) -> Json:
-    """Tie a definition's `config` to its `type`; the definitions of the configs."""
+    """Tie a definition's `config` to its `type`, and return the definitions of the configs."""
     names = list(vocabulary.names(kind))
     definition["properties"]["type"]["enum"] = names
     models = {name: vocabulary.config_model(kind, name) for name in names}

@@ -1,4 +1,4 @@
-"""Graph files to graphs: everything that is wrong with them at once, each with its place."""
+"""Loads graph files; reports all that is wrong with them at once, each problem with its place."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from rondel.graph.variables import fill
 MAX_NESTING = 20
 
 Translate = Callable[[Parsed, str], Parsed]
-"""Makes a graph document of one in another format; the text is the file's name."""
+"""Translates a document of another format; its second argument is the file's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A graph, what is odd about it, and the documents it was made from.
+    """A graph, its warnings, and the documents it was made from.
 
     `document` and `includes` are as written, with variables unreplaced: they hold no secret and
     `from_document` makes the same graph of them again. `environment` is what they took from the
@@ -136,7 +136,7 @@ class _Loader:
         self.includes: dict[str, Any] = {}
         self.done: dict[str, GraphSpec | None] = {}
         self.vars: dict[str, Any] = {}
-        """The variables of the documents around the one that is read, where they count in it."""
+        """The variables of the documents around the current one, if it shares them."""
         self.chain: list[str] = []
         self.nesting = 0
 
@@ -321,7 +321,7 @@ class _Loader:
 
 
 def _shares_variables(raw: Any) -> bool:
-    """Whether the variables of the document around one count in it, as they do in ChatDev."""
+    """Whether a document shares the variables of the document around it, as in ChatDev."""
     graph = raw.get("graph") if isinstance(raw, dict) else None
     return isinstance(graph, dict) and graph.get("dialect") == "chatdev"
 
@@ -334,7 +334,7 @@ def _no_document(source: Source) -> Problem:
 
 
 def _key_path(source: Source, node: Path, what: Any, given: list[Any]) -> Path:
-    """Where in its config a node refers to another graph: as told, else where the value is."""
+    """The path in a node's config at which it refers to another graph."""
     if given:
         return (given[0],) if isinstance(given[0], str) else tuple(given[0])
     config = value_at(source.data, (*node, "config")) or {}

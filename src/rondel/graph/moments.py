@@ -1,4 +1,4 @@
-"""Times as text: RFC 3339, in UTC. It is a file of its own, because it is compiled."""
+"""Times as text: RFC 3339, in UTC. Compiled, so it has a file of its own."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from datetime import UTC, datetime
 from typing import Final
 
 KNOWN: Final[dict[int, str]] = {}
-"""Seconds as text: events of one second are told together."""
+"""The text of recent seconds; many events share one."""
 
 MOST_KNOWN: Final = 64
 
 
 def to_microsecond(seconds: float) -> str:
-    """A time with all that a clock tells."""
+    """A time with microseconds."""
     second, part = divmod(round(seconds * 1e6), 1_000_000)
     return f"{_until_second(second)}.{str(1_000_000 + part)[1:]}Z"
 
 
 def to_millisecond(seconds: float) -> str:
-    """A time as people write it."""
+    """A time with milliseconds."""
     second, part = divmod(int(seconds * 1e6 + 0.5) // 1000, 1000)
     return f"{_until_second(second)}.{str(1000 + part)[1:]}Z"
 

@@ -1,4 +1,4 @@
-"""Names that exist, the one that was probably meant, and what the loader asks for them."""
+"""Valid names, a suggestion for a wrong one, and the vocabulary that the loader asks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In what order the items of a scope come: who waits for how many edges, and who settles whom."""
+"""The order of a scope's items: how many edges each waits for, and which items wait for it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rondel.graph.components import TopologicalOrder
 from rondel.graph.plan import PlanEdge
 
 Settles = tuple[tuple[int, int], ...]
-"""The items that are waiting for one, with how many edges lead there."""
+"""The items that wait for an item, each with the number of edges that lead to it."""
 
 
 class Ordering(NamedTuple):
@@ -24,7 +24,7 @@ class Ordering(NamedTuple):
 def ordering_of(
     edges: Iterable[PlanEdge], item_of: dict[int, int], size: int, roots: Sequence[int]
 ) -> Ordering:
-    """The order that edges between items give; one that only carries data if it closes no cycle."""
+    """The order that the edges give; one that only carries data counts if it closes no cycle."""
     triggers: list[tuple[int, int]] = []
     others: list[tuple[int, int]] = []
     for edge in sorted(edges, key=attrgetter("index")):

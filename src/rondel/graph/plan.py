@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rondel.graph.ordering import Ordering
 
 HEAD: Final = -1
-"""Where an edge lands that leads back to its loop's head."""
+"""The landing place of an edge back to its loop's head."""
 
 CONTRACT_LABELS = ("goal", "limit")
 """Labels of the edges out of a loop that only its contract takes."""
@@ -61,7 +61,7 @@ class PlanEdge:
         self.touches = self.carry or self.clear or self.clear_kept
         """Whether a delivery leaves a trace in the target's context."""
         self.marks = self.keep or self.clear or self.clear_kept
-        """Whether it does more than deliver."""
+        """Whether it does more than deliver its message."""
 
 
 class PlanNode:
@@ -96,7 +96,7 @@ class PlanNode:
         self.owner = None if owner is None else owner.index
         """The node whose inner graph this node is in."""
         self.is_end = False
-        """Whether what it says is what its graph comes to."""
+        """Whether it is an end node: its output is part of its graph's output."""
 
 
 class ScopedEdge:
@@ -127,7 +127,7 @@ class ScopedEdge:
         self.touches = edge.touches
         self.carry = edge.carry
         self.marked = edge if edge.marks else None
-        """The edge, if it does more than deliver."""
+        """The edge, if it does more than deliver its message."""
 
 
 class InnerLoop:
@@ -218,7 +218,7 @@ class Scope:
         self.settles = order.settles
         entered = -1 if head is None else item_of[head]
         self.strays = [i for i, waits in enumerate(order.waits) if waits == 0 and i != entered]
-        """In a loop, the items that nothing in it triggers; its head is none."""
+        """In a loop, the items that nothing in it triggers, without the head."""
         self.dialect = dialect
         self.exit_now = dialect.by_level
         self.items: tuple[int | InnerLoop, ...] = ()
@@ -236,16 +236,16 @@ class Scope:
         self.max_rounds = DEFAULT_MAX_ROUNDS
         self.agree(NO_CONTRACT)
         self.scores: tuple[PlanScore, ...] = ()
-        """The scores that this loop, first, and the loops around it look for in its steps."""
+        """The scores to look for in its steps: this loop's, then those of the loops around it."""
         self.listens = False
         """Whether this loop or one around it has an `until`, which reads what a round said."""
 
     def agree(self, contract: LoopSpec) -> None:
-        """Keep to this contract; what every round asks of it is at hand."""
+        """Take this contract, and keep at hand what every round asks of it."""
         self.contract = contract
         self.target = contract.target
         self.has_until = contract.until is not None
-        """Whether an expression may end it after a round."""
+        """Whether the contract has an `until`."""
         self.has_budget = contract.budget.bounds
         self.has_goal = contract.has_goal
         self.heeds_setbacks = contract.regression is not None or contract.patience is not None
@@ -273,7 +273,7 @@ class Plan:
         self.max_steps = spec.limits.max_steps
         self.max_wall_time = spec.limits.budget.wall_time
         self.ages = ages
-        """Whether some loop forgets what its nodes retained in older rounds."""
+        """Whether some loop has `carry`: its nodes forget what they retained in older rounds."""
         for scope in (root, *[node.inner for node in nodes if node.inner is not None]):
             for end in scope.ends:
                 nodes[end].is_end = True

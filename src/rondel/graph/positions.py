@@ -52,7 +52,7 @@ class Positions:
         return self._find(path, {})
 
     def origin(self, path: Path) -> Path:
-        """Where the file has what is at a path of the document: there."""
+        """The path in the file of what is at a path of the document: the same one."""
         return path
 
     def _find(self, path: Path, late: dict[tuple[int, str | int], int]) -> int:
@@ -67,9 +67,9 @@ class Positions:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A document's plain data, where it all stands, and what is wrong but did not stop the reading.
+    """A document's plain data, the line of everything in it, and problems that stopped nothing.
 
-    Mappings and lists that the text names twice by an alias are one object here: change nothing.
+    A mapping or list that the text repeats by an alias is one object here, so do not change it.
     """
 
     data: Any
@@ -148,7 +148,7 @@ def _too_big(size: int, file: str) -> Problem:
 
 
 def _without_surrogates(text: str, file: str) -> str:
-    """JSON writes characters beyond 16 bits as two escapes, which YAML does not know."""
+    """The text with pairs of surrogate escapes joined, which JSON writes and YAML does not know."""
     try:
         text.encode()
     except UnicodeEncodeError as error:

@@ -10,7 +10,7 @@ from rondel.graph.guarantees import keeps_to
 from rondel.graph.spec import Dialect, NodeSpec
 
 ALL: Final = -1
-"""As many of its outputs as there are."""
+"""All of its outputs."""
 
 
 class Recall(msgspec.Struct, frozen=True):
@@ -18,7 +18,7 @@ class Recall(msgspec.Struct, frozen=True):
 
     task: bool = False
     own: int = 0
-    """Of the entry of the innermost loop around the node; 0 none, -1 all."""
+    """Outputs in the current entry of the innermost loop around the node; 0 is none, -1 all."""
 
 
 NOTHING = Recall()
@@ -27,15 +27,15 @@ BY_DEFAULT = Recall(task=True, own=1)
 
 @runtime_checkable
 class Recalling(Protocol):
-    """A config, or a processor, whose node is shown more than its messages."""
+    """A config or processor whose node is shown more than its messages."""
 
     def recalls(self) -> Recall | None:
-        """What it asks for; None: what is usual in the graph's dialect."""
+        """What it asks for; None means the default of the graph's dialect."""
         ...
 
 
 def recall_of(spec: NodeSpec, dialect: Dialect) -> Recall:
-    """What a node is shown; one whose type does not ask is shown nothing."""
+    """What a node is shown besides its messages; nothing unless its type asks for it."""
     told: Any = spec.config if spec.processor is None else spec.processor
     if not keeps_to(told, Recalling):
         return NOTHING

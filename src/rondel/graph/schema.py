@@ -1,7 +1,7 @@
 """The document of a graph file, field by field: what is here works, anything else is an error.
 
-Its annotations are evaluated as they stand: as texts, pydantic would compile each one again on
-every start.
+Its annotations are not strings (no `from __future__ import annotations`): pydantic would compile
+each string again on every start.
 """
 
 from typing import Annotated, Any, Literal, Self
@@ -136,7 +136,7 @@ class Retry(Part):
         return self
 
     def as_spec(self) -> spec.Retry:
-        """The same for the engine; a wait that is not given yields to the one that is."""
+        """The engine's form of it; a wait that is left out follows the one that is set."""
         default = spec.Retry()
         shortest, longest = self.min_wait, self.max_wait
         if shortest is None:
@@ -244,7 +244,7 @@ class Budget(Part):
     wall_time: Duration | None = Field(None, description="The most time, waiting excluded.")
 
     def as_spec(self) -> spec.Budget:
-        """The same for the engine."""
+        """The engine's form of it."""
         return spec.Budget(self.tokens, self.usd, self.wall_time)
 
 
@@ -307,7 +307,7 @@ class Breaker(Part):
     timeout: Duration = Field(600.0, description="The most running time, waiting excluded.")
 
     def as_spec(self) -> spec.BreakerSpec:
-        """The same for the engine."""
+        """The engine's form of it."""
         return spec.BreakerSpec(**self.model_dump())
 
 
@@ -322,7 +322,7 @@ class Memory(Part):
     )
 
     def as_spec(self) -> spec.MemorySpec:
-        """The same for the engine."""
+        """The engine's form of it."""
         promote = tuple(dict.fromkeys(self.promote))
         return spec.MemorySpec(self.size, self.max_age, self.min_confidence, promote)
 

@@ -26,7 +26,7 @@ USER = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 QUERY = re.compile(r"(?<=[?&])([^=&#]+)=([^&#]+)")
 STEP = re.compile(r"(?<=/)[^/?#\s]+")
 RANDOM = re.compile(r"(?=\S*\d)(?=\S*[A-Za-z])[A-Za-z0-9][\w+/=.~-]{11,}", re.ASCII)
-"""What looks like nobody thought of it: letters and digits, long, no path and no sentence."""
+"""Matches text that looks random: long, letters and digits, neither a path nor a sentence."""
 
 COMMON_STEPS = frozenset(
     {
@@ -51,16 +51,16 @@ COMMON_STEPS = frozenset(
         "webhooks",
     }
 )
-"""What addresses have in their paths that is nobody's secret."""
+"""Common parts of the paths of addresses; never secret."""
 
 SHORTEST = 8
-"""Letters beside references that may be secret; `sk-` and `Bearer` are not."""
+"""The least letters beside a reference that may be secret; `sk-` and `Bearer` have fewer."""
 
 OPAQUE = frozenset({"answers", "rules", "output_schema", "code"})
-"""What nodes say and do: nothing in there is a setting."""
+"""Keys whose content is what nodes say and do, never a setting."""
 
 HIDDEN = {"mcp": ("env", "headers"), "params": ("extra_headers",)}
-"""Mappings of which every value is secret, by where they stand."""
+"""The paths of mappings in which every value is secret."""
 
 Values = Mapping[str, Any]
 """Secrets by the name of the variable that stands for them, as they were written."""
@@ -85,7 +85,7 @@ def looks_random(text: str) -> bool:
 
 
 def may_be_unset(path: Path, name: str) -> bool:
-    """Whether a variable at that path is a key or an address: nothing but a run reads it."""
+    """Whether a variable at that path is a key or an address, which only a run needs."""
     apart = ("api_key", "base_url", "url", "env", "headers", "extra_headers")
     return any(step in apart for step in path) or (
         looks_secret(name) or ADDRESS.search(name) is not None
@@ -93,7 +93,7 @@ def may_be_unset(path: Path, name: str) -> bool:
 
 
 def seal(document: Any, known: Values | None = None) -> Sealed:
-    """The document without secrets; names in `known` are taken by what other documents hide."""
+    """The document without its secrets; names in `known` are already used for other documents."""
     if not isinstance(document, dict):
         return Sealed(document)
     return _Sealer(document, known or {}).run()
@@ -158,7 +158,7 @@ class _Sealer:
     # Kinds of secrets
 
     def _whole(self, value: Any, place: tuple[str, ...]) -> Any:
-        """A value that is secret as a whole; one made of references stays, without theirs."""
+        """A value that is secret as a whole; if it is made of references, their values are."""
         if value is None or value == "" or isinstance(value, dict | list):
             return value
         for name in _references(value):
@@ -184,7 +184,7 @@ class _Sealer:
         return f"{name}={self._whole(value, (*place, name)) if looks_secret(name) else value}"
 
     def _hide_variable(self, name: str) -> None:
-        """Take a variable's value out, and that of those it is made of."""
+        """Hide the value of a variable, and those of the variables it refers to."""
         if name not in self.vars or name in self.seen:
             return
         self.seen.add(name)
@@ -222,7 +222,7 @@ def _references(value: Any) -> list[str]:
 
 
 def _has_literal(value: Any) -> bool:
-    """Whether a value says something itself, beside what it refers to."""
+    """Whether a value has text of its own beside its references."""
     if value is None or value == "":
         return False
     if not isinstance(value, str) or not _references(value):

@@ -1,4 +1,4 @@
-"""What a config model finds wrong, in plain sentences."""
+"""Turns the errors of a config model into plain sentences."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def validate(
 
 
 def _with_types(value: Any, error: ValidationError) -> Any:
-    """Text from the environment has no type: where text is wrong, read it as the file would be."""
+    """The value with texts of the environment read as YAML where a text does not fit the model."""
     copies: dict[Path, Any] = {}
     for detail in error.errors(include_url=False):
         path = _path(detail, value)
@@ -115,7 +115,7 @@ def _own_copy(value: Any, copies: dict[Path, Any], path: Path) -> Any:
 def _complaints(
     error: ValidationError, model: type[BaseModel], value: Any, shown: Any
 ) -> Iterator[Complaint]:
-    """One complaint a place: the branches of a union are told together."""
+    """One complaint for each place; those of the branches of a union are joined."""
     places: dict[Path, list[ErrorDetails]] = {}
     for detail in error.errors(include_url=False):
         places.setdefault(_path(detail, value), []).append(detail)

@@ -1,4 +1,4 @@
-"""One document on its way to a graph: what it says, and where it says it."""
+"""One document on its way to a graph, with the place of everything in it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Source:
 
 @dataclass(slots=True)
 class Report:
-    """What is wrong, and what is only odd, in everything that is being loaded."""
+    """The problems and warnings of everything that is being loaded."""
 
     problems: list[Problem] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
@@ -55,7 +55,7 @@ class Report:
             self.problems.append(problem)
 
     def add_unknown(self, problem: Problem) -> None:
-        """Add the problem that a value is not known; nothing else is wrong with it then."""
+        """Add the problem that a value is not known; other problems of that value are dropped."""
         self.problems.append(problem)
         self.unknown.add((problem.file, problem.path))
 

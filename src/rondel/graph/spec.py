@@ -41,7 +41,7 @@ class NodeSpec(msgspec.Struct, frozen=True):
     on_error: OnError = "fail"
     join: Join = "any"
     breaker: bool = True
-    """Whether the circuit breaker minds that it repeats itself."""
+    """Whether the circuit breaker watches it for repetition."""
     inner: GraphSpec | None = None
     processor: Any = None
     """A ready-made processor, for nodes written in Python; its type is not looked up then."""
@@ -134,21 +134,21 @@ class LoopSpec(msgspec.Struct, frozen=True):
     regression: Regression | None = None
     budget: Budget = Budget()
     on_limit: OnLimit = "best"
-    """Without any score, `best` is the last round."""
+    """What happens when a bound is reached; without any score, `best` is the last round."""
     carry: int | None = None
-    """How many rounds' messages retained contexts bring into the next; None is all."""
+    """For how many rounds retained messages are kept; None is for all."""
     debug: bool = False
-    """Whether the session pauses after every round that another one follows."""
+    """Whether the session pauses after every round but the last."""
     line: int | None = None
 
     @property
     def has_goal(self) -> bool:
-        """Whether the contract says what the loop is for."""
+        """Whether the contract has a goal."""
         return self.target is not None or self.until is not None
 
     @property
     def ends_at_limit(self) -> bool:
-        """Whether the contract was given a bound that can end the loop."""
+        """Whether the contract has a bound that can end the loop."""
         gives_up = self.patience is not None and self.patience.then == "exit"
         turns_back = self.regression is not None and self.regression.action == "exit"
         return self.max_rounds is not None or gives_up or turns_back or self.budget.bounds
@@ -192,7 +192,7 @@ class MemorySpec(msgspec.Struct, frozen=True):
 
 
 class Dialect(msgspec.Struct, frozen=True):
-    """The rules by which a graph runs that differ between systems; the defaults are our own."""
+    """Rules of running that differ between systems; the defaults are Rondel's."""
 
     by_level: bool = False
     """Everything runs level by level; a loop ends after the level in which an edge out of it
@@ -243,7 +243,7 @@ class GraphSpec(msgspec.Struct, frozen=True):
     loops: Mapping[str, LoopSpec] = msgspec.field(default_factory=dict)
     limits: Limits = Limits()
     breaker: BreakerSpec | None = BreakerSpec()
-    """None: it is off."""
+    """None means that it is off."""
     memory: MemorySpec = MemorySpec()
     dialect: Dialect = OWN
     file: str = ""

@@ -1,4 +1,4 @@
-"""The body of one graph, from its place in a document to a GraphSpec."""
+"""Builds a GraphSpec from the body of one graph in a document."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Include = Callable[[Path, Any], GraphSpec | None]
 
 
 class CachedVocabulary:
-    """A vocabulary, looked up once a name."""
+    """A vocabulary that looks up each name once."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
@@ -78,7 +78,7 @@ class CachedVocabulary:
 
 
 class SpecBuilder:
-    """One graph body: checks every name in it, and builds the graph when all is well."""
+    """Checks every name in one graph body, and builds the graph if nothing is wrong."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class SpecBuilder:
         self.untils: dict[str | int, Call] = {}
 
     def read(self, graph: schema.Graph | None) -> GraphSpec | None:
-        """The graph, or None if anything is wrong; `graph` is None if its structure is."""
+        """The graph, or None if anything is wrong; `graph` is None if the schema did not fit."""
         if isinstance(self.data, dict):
             self._check_nodes()
             self._check_edges()

@@ -1,4 +1,4 @@
-"""Characters that come in two halves: joined where both are there, replaced where one is not."""
+"""Surrogates: both halves of a character are joined, a half alone is replaced."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 LONE = "\ufffd"
-"""What stands for a half without its other half."""
+"""Takes the place of a half without its other half."""
 
 _HALF = re.compile("[\ud800-\udfff]")
 
@@ -19,7 +19,7 @@ def whole(text: str) -> str:
 
 
 def wholly(value: Any) -> Any:
-    """Plain data with all its texts whole; what has no halves in it is the same object."""
+    """Plain data with all texts made whole; data without halves is returned as it is."""
     if isinstance(value, str):
         return whole(value)
     if isinstance(value, dict):

@@ -28,7 +28,7 @@ DEFINE = f"set it under 'vars:', in the environment or in .env; {LITERAL}"
 
 
 UNSET_ADDRESS = "https://unset.invalid"
-"""Stands for an address that is not known yet where only the form of a graph is looked at."""
+"""Stands for an unknown address where a graph is only checked, not run."""
 
 Spared = Callable[[Path, str], bool]
 """Whether the variable of that name, at that path, may be unset."""
@@ -55,7 +55,7 @@ class Unfilled:
 
 @dataclass(slots=True)
 class Filled:
-    """A document with its variables replaced, what could not be, and what the environment gave."""
+    """A document with its variables replaced, and which were unset or from the environment."""
 
     data: Any
     problems: list[Unfilled] = field(default_factory=list)
@@ -70,7 +70,7 @@ def fill(
     spared: Spared | None = None,
     around: Mapping[str, Any] | None = None,
 ) -> Filled:
-    """The document with every `${NAME}` replaced; shares what has none with the original.
+    """The document with every `${NAME}` replaced; parts without any are shared with the original.
 
     `around` are the variables of the document that this one is part of, where they count here too.
     Without `environ`, the process's environment counts and then `.env` in the directory; with
@@ -244,7 +244,7 @@ class _Filler:
         return self.dotenv
 
     def _spend(self, size: int) -> bool:
-        """Keep a few variables from growing into a text that fills the memory."""
+        """Refuse variables that would grow into a text that fills the memory."""
         if self.room >= 0 > self.room - size:
             self._problem(f"the variables make more than {MAX_BYTES} characters of text")
         self.room -= size
@@ -259,9 +259,9 @@ class _TooDeepError(Exception):
 
 
 def _is_plain(value: Any, deep: int = 2) -> bool:
-    """Whether nothing can be replaced in a value; looked at so deep only, which is mostly enough.
+    """Whether a value holds nothing to replace; False also where it nests deeper than `deep`.
 
-    What is deeper is walked with a memory of what was walked: aliases may repeat it very often.
+    Deeper values are walked in a way that visits an object once, however many aliases repeat it.
     """
     kind = value.__class__
     if kind is not dict and kind is not list:

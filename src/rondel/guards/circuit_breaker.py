@@ -33,11 +33,11 @@ Key = tuple[int, int]
 """A node, and the entry of the innermost loop around it."""
 
 _CONVERSATION = re.compile(r"^(.*?)turn \d+ call \d+ ", re.DOTALL)
-"""The part of a tool call's name that says whose call it is, in a step of several agents."""
+"""The part of a tool call's name that names the agent, in a step of several agents."""
 
 
 class Speaker(NamedTuple):
-    """Who spoke in the tick that is being folded in."""
+    """The node that spoke in the current tick."""
 
     key: Key
     node: str
@@ -56,7 +56,7 @@ class Suspicion(NamedTuple):
 class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
     """Watches tokens, repetition and time since the session began or was last unlocked.
 
-    It can be part of no cycle, and every session has one: the garbage collector is spared them.
+    The garbage collector need not track it: it is part of no cycle, and every session has one.
     """
 
     _spec: BreakerSpec
@@ -67,28 +67,28 @@ class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
     _warned_of_tokens: bool = False
     _voices: dict[Key, Voice] = {}
     _calls: dict[tuple[int, str], tuple[str, int]] = {}
-    """By step and conversation: the last tool call, and how often it was made in a row."""
+    """The last tool call and how often it was made in a row, by step and conversation."""
     _suspicions: dict[Key, Suspicion] = {}
     _model_steps: dict[int, None] = {}
     """Steps under way in which a model was asked."""
     due: Lock | None = None
-    """The lock it has found that no tick records yet; a process may die in between."""
+    """A lock that it found and that no tick records yet: a process may die in between."""
     _heard: Speaker | None = None
 
     @property
     def alert(self) -> bool:
-        """Whether it wants to see every tick, until the round is over that it suspects."""
+        """Whether it must see every tick, because a lock is due when the current round ends."""
         return bool(self._suspicions)
 
     # Ticks
 
     def weigh(self, state: SessionState, tick: ticks.Finished) -> ticks.Finished:
-        """Measure what a model said in a loop; anybody else's words do not count."""
+        """Measure what a model said in a loop; other output is not measured."""
         self._heard = None
         if not (tick.usage or tick.step in self._model_steps) or not tick.messages:
             return tick
         step = state.steps[tick.step]
-        if step.owner is not None:  # what all parts say together is heard
+        if step.owner is not None:  # its parts are heard together, when it ends
             self._model_steps[step.owner.number] = None
             return tick
         loop = innermost_loop(step)
@@ -137,7 +137,7 @@ class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
             del self._calls[key]
 
     def _arm(self, state: SessionState) -> None:
-        """From here on everything counts anew."""
+        """Count tokens, repetition and time from here on."""
         self.due = None
         self._tokens_before = state.spent.tokens
         self._time_before = state.active
@@ -147,7 +147,7 @@ class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
         self._suspicions.clear()
 
     def _new_voice(self, state: SessionState, key: Key) -> Voice:
-        """Somebody speaks for the first time; who spoke in loops that are over is forgotten."""
+        """Add the voice of a node that speaks for the first time, and drop those of ended loops."""
         self._voices = {k: voice for k, voice in self._voices.items() if k[1] in state.frames}
         voice = self._voices[key] = Voice(self._spec.window, self._spec.repeats)
         return voice
@@ -205,7 +205,7 @@ class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
         return Lock(LOOP_DETECTED, message, figures)
 
     def _confirmed(self, state: SessionState) -> list[Lock]:
-        """What was suspected of loops that have gone on; those that have ended are innocent."""
+        """The suspicions against loops that went on; those against ended loops are dropped."""
         if not self._suspicions:
             return []
         found = []
@@ -220,7 +220,7 @@ class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
         return found
 
     def _has_risen(self, loop: Frame, rounds: int) -> bool:
-        """Whether a new best was reached within the last rounds of so many."""
+        """Whether the best of `rounds` rounds is one of the last few, and not the first."""
         best = loop.progress.best_round
         return best is not None and best > 1 and best > rounds - self._spec.repeats
 
@@ -236,7 +236,7 @@ class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
         return found
 
     def _called(self, step: Step, tick: ticks.Substepped) -> Iterator[Lock]:
-        """A tool was called; the same call with the same result, again and again, is a circle."""
+        """Count a tool call; the same call with the same result many times in a row is a lock."""
         if not is_watched(step.node.spec):
             return
         conversation = _CONVERSATION.match(tick.name)
@@ -304,7 +304,7 @@ class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
     # Snapshots
 
     def dump(self) -> Any:
-        """What it knows, as JSON can hold it."""
+        """Its state as JSON."""
         return {
             "estimate": self._estimate,
             "estimated_from": self._estimated_from,
@@ -322,7 +322,7 @@ class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
         }
 
     def load(self, known: Any) -> None:
-        """Know that again; what older versions remembered of outputs is measured otherwise now."""
+        """Restore its state; what older versions kept of outputs is dropped."""
         self._estimate = known.get("estimate")
         self._estimated_from = known.get("estimated_from", "")
         self._tokens_before = known["tokens_before"]
@@ -340,12 +340,12 @@ class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
 
 
 def round_off(entropy: float) -> float:
-    """An entropy as it is recorded and told."""
+    """An entropy, rounded as it is recorded."""
     return round(entropy, 4)
 
 
 def is_watched(node: NodeSpec) -> bool:
-    """Whether what the node repeats counts."""
+    """Whether the breaker watches the node for repetition."""
     return node.breaker
 
 

@@ -28,14 +28,14 @@ class Memory(Protocol):
         node_id: str,
         messages: Sequence[Message],
     ) -> object:
-        """Put what a step emitted into its session's group; twice is the same as once."""
+        """Put what a step emitted into its session's group; doing it twice changes nothing."""
         ...
 
 
 class MemoryGuard:
     """Promotes what these nodes emit before their outcome is recorded.
 
-    A step that runs again after a crash promotes again, and takes the place of what it had.
+    A step that runs again after a crash promotes again, which replaces its earlier entries.
     """
 
     def __init__(self, promoted: Collection[str], memory: Memory) -> None:
@@ -56,9 +56,9 @@ class MemoryGuard:
 
 
 async def attempt(ctx: Context, part: str, call: Callable[[], T]) -> T | None:
-    """What the call returns; None if it fails, which is told as `memory_error` and not raised.
+    """The result of the call; None if it fails: then a `memory_error` is recorded, nothing raised.
 
-    It is made in a thread: a store may wait for other processes. `part` names it in its step.
+    It runs in a thread, since a store may wait for other processes. `part` names the sub-step.
     """
     try:
         return await asyncio.to_thread(call)

@@ -10,7 +10,7 @@ from typing import Self
 from zlib import crc32
 
 MOST = 16_384
-"""Neighbourhoods remembered of one node in one loop, the newest; at most 90 kB in a snapshot."""
+"""How many neighbourhoods are remembered of one node in one loop; at most 90 kB in a snapshot."""
 
 # Scripts written without spaces (Thai to Khmer, kana, Han): each character is a token.
 _UNSPACED = (
@@ -57,12 +57,12 @@ class Novelty:
                 del self._known[each]
 
     def dump(self) -> str:
-        """All it knows, as JSON can hold it."""
+        """Its state as JSON."""
         return b64encode(struct.pack(f"<{len(self._known)}I", *self._known)).decode("ascii")
 
     @classmethod
     def of(cls, dumped: str) -> Self:
-        """What was dumped."""
+        """The object that `dump` gave this JSON for."""
         novelty, packed = cls(), b64decode(dumped)
         novelty._known = dict.fromkeys(struct.unpack(f"<{len(packed) // 4}I", packed))
         return novelty

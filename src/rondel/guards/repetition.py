@@ -1,4 +1,4 @@
-"""Repetition that is beyond doubt: the same again and again, or in a circle."""
+"""Certain repetition: the same output many times in a row, or a cycle of outputs."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from rondel.guards.novelty import Novelty
 
 LONGEST_CYCLE = 6
 TIMES_OVER = 3
-"""So often a cycle is gone through before it counts."""
+"""How often a cycle must be repeated before it counts."""
 
 
 def is_run(said: Sequence[str], repeats: int) -> bool:
-    """Whether the last so many are all the same."""
+    """Whether the last `repeats` outputs are all the same."""
     return len(said) >= repeats and len(set(said[-repeats:])) == 1
 
 
 def cycle_in(said: Sequence[str]) -> int | None:
-    """The length of the cycle that the last ones have gone through three times, if they have."""
+    """The length of the cycle that the last outputs repeated often enough, if there is one."""
     for length in range(2, LONGEST_CYCLE + 1):
         last = said[-length * TIMES_OVER :]
         if len(last) < length * TIMES_OVER or len(set(last)) == 1:
@@ -43,7 +43,7 @@ class Voice:
         self._keep = max(repeats, LONGEST_CYCLE * TIMES_OVER)
 
     def hear(self, signature: str) -> None:
-        """It said something."""
+        """Note an output."""
         self.said = [*self.said, signature][-self._keep :]
 
     @property
@@ -54,12 +54,12 @@ class Voice:
         return sum(self.entropies) / len(self.entropies)
 
     def dump(self) -> list[Any]:
-        """As JSON can hold it."""
+        """Its state as JSON."""
         return [self.novelty.dump(), list(self.entropies), self.said, self.warned]
 
     @classmethod
     def load(cls, window: int, repeats: int, dumped: Sequence[Any]) -> Self:
-        """What was dumped."""
+        """The voice that `dump` gave this JSON for."""
         voice = cls(window, repeats)
         novelty, entropies, voice.said, voice.warned = dumped
         voice.novelty = Novelty.of(novelty)

@@ -21,7 +21,7 @@ ROUND_KEYS = {"round", "current_round", "attempt", "iteration", "retry"}
 ROUND_KEYS |= {f"{key}s" for key in ROUND_KEYS} | {"iter", "retries"}
 MOMENT_KEYS = {"timestamp", "time", "date", "datetime", "now", "created_at", "updated_at"}
 LEAST_EPOCH = 1e9
-"""A number under such a key is a moment from here on: seconds since 1970."""
+"""From this number on, a value under such a key is a time: seconds since 1970."""
 
 _ZH = "〇零一二三四五六七八九十百两"
 _NUMBER = rf"[\d{_ZH}]{{1,4}}"
@@ -72,7 +72,7 @@ _VERSION = re.compile(
 
 
 def folded(text: str, round: int) -> str:
-    """A text without what makes no difference; `round` is the one it was said in."""
+    """A text without what makes no difference; `round` is the round it was said in."""
     plain = unicodedata.normalize("NFKC", text).casefold()
     plain = _BESIDE_MOMENT.sub(MOMENT, _MOMENTS.sub(MOMENT, plain))
     plain = _COUNTS.sub(COUNT, plain)
@@ -81,13 +81,13 @@ def folded(text: str, round: int) -> str:
 
 
 def signature(messages: Sequence[Message], round: int) -> str:
-    """What is the same for two outputs that are the same."""
+    """A text that is equal for two outputs that count as the same."""
     said = [["".join(folded(m.text, round).split()), _plain(m.data, round)] for m in messages]
     return _digest(said)
 
 
 def signature_of_call(call: dict[str, Any]) -> str:
-    """The same for a tool's call with its input and result."""
+    """A text that is equal for two calls of a tool with the same input and result."""
     return _digest(_plain(call, 0))
 
 
@@ -114,7 +114,7 @@ def _plain(value: Any, round: int, key: str = "") -> Any:
 
 
 def _unless_round(found: re.Match[str], round: int) -> str:
-    """A draft or a version is no news where its number is just the round's."""
+    """The number of a draft or version, unless it is just the round's."""
     arabic, other = found.groups()
     number = int(arabic) if arabic else _number(other)
     return COUNT if number == round else found.group()

@@ -22,7 +22,7 @@ __all__ = ["POINTS", "CrashedRun", "armed", "run_until_crash"]
 
 @dataclass(frozen=True, slots=True)
 class CrashedRun:
-    """What a process said before it died, or ended."""
+    """The output of a process that died or ended."""
 
     crashed: bool
     returncode: int
@@ -40,7 +40,7 @@ def armed(point: str, count: int = 1) -> dict[str, str]:
 def run_until_crash(
     command: Sequence[str], point: str, count: int = 1, timeout: float = 60.0
 ) -> CrashedRun:
-    """Run the command with the point armed; it dies there, or ends before it gets there."""
+    """Run the command with the point armed; it dies there, or ends without passing it."""
     done = subprocess.run(  # noqa: S603
         command,
         env=armed(point, count),

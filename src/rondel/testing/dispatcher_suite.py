@@ -20,7 +20,7 @@ PATIENCE = 30.0
 
 
 class Attended:
-    """Who was attended to, in which order, and by how many at once at most."""
+    """Records the sessions that were driven, in order, and the most at once."""
 
     def __init__(self, hold: asyncio.Event | None = None, seconds: float = 0.001) -> None:
         self.sessions: list[str] = []
@@ -57,7 +57,7 @@ class DispatcherSuite(ABC):
 
     @abstractmethod
     def dispatcher(self) -> Dispatcher:
-        """A dispatcher; another hand on the same queue every time."""
+        """A new dispatcher on the same queue."""
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[Dispatcher]:
@@ -77,7 +77,7 @@ class DispatcherSuite(ABC):
         concurrency: int = 10,
         per_group: int | None = None,
     ) -> AsyncIterator[asyncio.Event]:
-        """A worker with a hand of its own, which is told to stop in the end."""
+        """A worker with a dispatcher of its own, which is stopped in the end."""
         stop = asyncio.Event()
         async with self.opened() as dispatcher:
             work = asyncio.ensure_future(

@@ -489,7 +489,7 @@ class JournalSuite(_Sessions, _Deadlines, _Ticks, _Leases, _Letters, _Snapshots,
 
     @abstractmethod
     def open_store(self) -> Store:
-        """A store; for a shared one, another hand on the same storage every time."""
+        """A store; for a shared one, a new connection to the same storage every time."""
 
     @pytest.fixture
     def store(self) -> Iterator[Store]:

@@ -16,7 +16,7 @@ ALIKE = [
     *("a", "A", " a", "a ", "a\t", "\uff41", "\u00e1", "a\u0301", "a\0", "a\0b", "%", "_", "a%"),
     *("'", '"', "1", "01", "1.0", "own", "s", "", "组", "🜁", "x" * 100_000, "x" * 99_999),
 ]
-"""Names of groups that a careless store would take for one another."""
+"""Names of groups that a careless store would confuse."""
 
 
 def promotion(group: Group | str, *contents: Any, **fields: Any) -> Promotion:

@@ -1,4 +1,4 @@
-"""What a store must also do that outlives its process and serves several at once."""
+"""Further tests for a store that outlives its process and serves several at once."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from rondel.testing.journal_suite import HOUR, JournalSuite, done, in_loop, row,
 
 
 class SharedJournalSuite(JournalSuite):
-    """And what one promises that outlives its process and serves several at once."""
+    """What a store promises that outlives its process and serves several at once."""
 
     @pytest.fixture
     def other(self, store: Store) -> Iterator[Store]:
-        """The same storage in another hand."""
+        """A second store on the same storage."""
         other = self.open_store()
         yield other
         other.close()

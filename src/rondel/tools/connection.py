@@ -33,13 +33,13 @@ IDLE = 300.0
 """Seconds without a call after which a server is let go; the next call starts it again."""
 
 LISTING = 60.0
-"""Seconds within which a server must have told its tools."""
+"""Seconds within which a server must have listed its tools."""
 
 PAGES = 100
-"""Pages of tools after which a server is taken to have no last one."""
+"""The most pages of tools that are read of a server."""
 
 CLOSED = "Connection closed"
-"""What the library says, with that code, when the connection is gone; servers use the code too."""
+"""The library's message when the connection is gone; servers use its code for other errors too."""
 
 TERMINATED = "Session terminated"
 """What the library says when a server does not know its session any more."""
@@ -56,7 +56,7 @@ TIMEOUT = httpx2.Timeout(30.0, read=None)
 
 @dataclass(slots=True)
 class Life:
-    """One time that a server is up, from the first who needs it until it is over."""
+    """One connection's lifetime, from the first call that needs it until it closes."""
 
     opened: asyncio.Future[Client]
     over: asyncio.Event = field(default_factory=asyncio.Event)
@@ -65,11 +65,11 @@ class Life:
 
 
 class Connection:
-    """One server in use, shared by all who name it.
+    """The connection to one server, shared by all agents that name it.
 
-    The library wants to be left by the task that entered it, so a task of its own holds the
-    connection. It ends when nobody has called for a while, when the server is gone, and when the
-    event loop cancels what is left of its tasks.
+    The library must be closed by the task that opened it, so a task of its own holds the
+    connection. It ends after a while without calls, when the server is gone, and when the event
+    loop cancels its tasks.
     """
 
     def __init__(self, server: ServerConfig) -> None:
@@ -77,10 +77,10 @@ class Connection:
         self._life: Life | None = None
         self._errors: ErrorOutput | None = None
         self._status: int | None = None
-        """The newest status of an answer over HTTP that stands for an error."""
+        """The last HTTP status that was an error."""
 
     async def open(self) -> None:
-        """Have the server up; ToolFailed if it cannot be had."""
+        """Connect if need be; raises ToolFailed if that does not work."""
         async with self._client():
             pass
 
@@ -111,7 +111,7 @@ class Connection:
         raise ToolFailed(f"{self._who} lists its tools without end: more than {PAGES} pages")
 
     async def call(self, name: str, arguments: dict[str, Any]) -> Output:
-        """What the tool says; ToolFailed with what it says if that is an error."""
+        """The tool's answer; raises ToolFailed if the answer is an error."""
         was_gone = self._is_gone
         try:
             result = await self._called(name, arguments)
@@ -129,7 +129,7 @@ class Connection:
             return await self._answered(client.call_tool(name, arguments))
 
     async def _answered(self, call: Awaitable[Said]) -> Said:
-        """What the server says; when it is gone, the next call finds a new one."""
+        """The server's answer; if the connection is gone, the next call makes a new one."""
         failure: ToolFailed
         try:
             return await call
@@ -137,10 +137,10 @@ class Connection:
             failure = self._failure(error)
         except (httpx2.HTTPError, OSError, ValueError) as error:
             failure = ToolFailed(self._told(f"{self._who} cannot be asked: {_reason(error)}"))
-        raise failure  # here, so that it carries nothing of the error that may hold a secret
+        raise failure  # raised here, without the error as its cause, which may hold a secret
 
     def _failure(self, error: MCPError) -> ToolFailed:
-        """What an error comes to: most are of one call, and others use the server on."""
+        """What to raise for an error; most concern one call, and the connection stays."""
         if error.code == types.CONNECTION_CLOSED and error.message == CLOSED:
             self._leave()
             return ServerGone(f"{self._who} ended{self._last_words}")
@@ -157,7 +157,7 @@ class Connection:
         life = self._life
         if life is None or life.over.is_set():
             life = self._life = Life(asyncio.get_running_loop().create_future())
-            # A context of its own: it outlives the step that happens to come first.
+            # a context of its own: it outlives the step that comes first
             life.task = asyncio.create_task(self._live(life), context=Context())
         life.users += 1
         try:
@@ -175,7 +175,7 @@ class Connection:
         except Exception as error:  # of the library, its transports, or the server below them
             if not life.opened.done():
                 life.opened.set_exception(self._no_start(error, late=starting.expired()))
-                life.opened.exception()  # whoever waited may be gone
+                life.opened.exception()  # the caller may be gone
         finally:
             life.over.set()
             life.opened.cancel()
@@ -215,7 +215,7 @@ class Connection:
                     return
 
     def _leave(self) -> None:
-        """This connection is of no use any more."""
+        """Forget this connection; the next call makes a new one."""
         if self._life is not None:
             self._life.over.set()
 
@@ -257,7 +257,7 @@ class ServerGone(ToolFailed):
 def _parameters(server: ServerConfig) -> StdioServerParameters:
     """The command in an environment of `env`, PATH and HOME.
 
-    The library passes a few more names on; `env` drops them again without showing the others.
+    The library passes on a few more variables; the program `env` drops them again.
     """
     words, environment = server.words, server.environment
     if shutil.which(words[0], path=environment.get("PATH")) is None:

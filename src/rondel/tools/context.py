@@ -1,4 +1,4 @@
-"""What a function that is called as a tool may know of the call."""
+"""The context of a tool's call, for functions that ask for it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """Where a tool is called; a function gets it for an argument with this annotation.
+    """Where a tool is called; a function gets it in an argument with this annotation.
 
     `idempotency_key` is the same whenever this very call is made again, after a crash too.
     """
@@ -23,4 +23,4 @@ class ToolContext:
 
 
 NOWHERE = ToolContext("")
-"""Of a call that no step makes."""
+"""The context of a call outside any step."""

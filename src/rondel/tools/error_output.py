@@ -1,4 +1,4 @@
-"""What a server writes to its standard error: the last of it says why it ended."""
+"""The end of a server's standard error, which says why it stopped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CLOSED = -1
 
 
 class ErrorOutput:
-    """A pipe whose end is kept and whose beginning is forgotten; it is read while it is open."""
+    """A pipe of which only the last bytes are kept; it is read as long as it is open."""
 
     def __init__(self) -> None:
         self._read, write = os.pipe()
@@ -38,7 +38,7 @@ class ErrorOutput:
         self._read = CLOSED
 
     def hand_over(self) -> None:
-        """Only the server holds the writing end from now on; when it is gone, `ended` is true."""
+        """Close this process's writing end, so that `ended` is true when the server is gone."""
         self.file.close()
 
     @property

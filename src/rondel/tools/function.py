@@ -31,7 +31,7 @@ PLAIN = (str, int, float, bool, type(None))
 
 
 class FunctionTool:
-    """A function; a plain one runs in a thread, so that it holds nobody up."""
+    """A function as a tool; one that is not async runs in a thread, so that nobody waits for it."""
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
         self._function = function
@@ -55,7 +55,7 @@ class FunctionTool:
         return output_of(result)
 
     def _checked(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The arguments as the types want them; what is left out is the function's own default."""
+        """The arguments, converted to the annotated types; defaults are left to the function."""
         try:
             valid = self._arguments.model_validate(arguments)
         except ValidationError as error:
@@ -71,12 +71,12 @@ class FunctionTool:
     def _in_thread(self, given: dict[str, Any]) -> Any:
         try:
             return self._function(**given)
-        except StopIteration as error:  # no future can hold this one
+        except StopIteration as error:  # a future cannot hold StopIteration
             raise ToolFailed("StopIteration") from error
 
 
 def _routine(function: Any) -> Any:
-    """What is run in the end, where the annotations are."""
+    """The innermost callable, which has the annotations."""
     while isinstance(function, functools.partial):
         function = function.func
     return function if inspect.isroutine(function) else function.__call__
@@ -85,7 +85,7 @@ def _routine(function: Any) -> Any:
 def _arguments_of(
     name: str, function: Callable[..., Any]
 ) -> tuple[type[BaseModel], dict[str, Any], list[str]]:
-    """The model of a function's arguments, its JSON Schema, and those that want the context."""
+    """The model of a function's arguments, its JSON Schema, and the arguments for the context."""
     try:
         hints = get_type_hints(_routine(function), include_extras=True)
         parameters = inspect.signature(function).parameters.values()
@@ -100,12 +100,12 @@ def _arguments_of(
 
 
 def _wants_context(hint: Any) -> bool:
-    """Whether an argument is for the context: models are not told of it."""
+    """Whether an argument takes the context; models do not see it."""
     return hint is ToolContext or ToolContext in get_args(hint)
 
 
 def _model_of(parameters: list[Parameter], hints: dict[str, Any]) -> type[BaseModel]:
-    """Fields have names of their own: an argument may be called anything."""
+    """A model whose fields have names of their own, since an argument may have any name."""
     fields: dict[str, Any] = {}
     for place, each in enumerate(parameters):
         if each.kind is not Parameter.VAR_KEYWORD:

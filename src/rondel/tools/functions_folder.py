@@ -26,10 +26,10 @@ from rondel.errors import CallError
 
 TOOLS, ALL = "function_calling", ":All"
 KINDS = {TOOLS: "", "edge": CONDITIONS, "edge_processor": PROCESSORS}
-"""The folders, and what stands before a name that one of the folders before has too."""
+"""The folders, and the prefix of a name that an earlier folder has too."""
 
 WORKSPACE = "code_workspace"
-"""Where functions keep their files: a folder of this name where the program runs."""
+"""The folder for the functions' files, in the current directory."""
 
 CONTEXT = "_context"
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -39,7 +39,7 @@ DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 @dataclass(eq=False)
 class FunctionFile:
-    """One file; it is imported once, with the folder's parent in reach."""
+    """One file; it is imported once, with the folder's parent on the path."""
 
     path: Path
     root: Path
@@ -56,7 +56,7 @@ class FunctionFile:
             raise CallError(f"{self.path} is no Python file")
         module = module_from_spec(spec)
         beside = str(self.root.parent)
-        if beside not in sys.path:  # for good: functions import when they are called, too
+        if beside not in sys.path:  # for good: functions may import when they are called
             sys.path.append(beside)
         try:
             spec.loader.exec_module(module)
@@ -145,7 +145,7 @@ class FunctionGroup:
     members: tuple[FolderFunction, ...]
 
     def __call__(self, *_arguments: Any, **_named: Any) -> Any:
-        """Nothing can be called that is many."""
+        """Raises: a group is not one function."""
         raise CallError("all functions of a file are tools, and nothing else")
 
 
@@ -196,7 +196,7 @@ def _defined(statements: list[ast.stmt]) -> Iterator[str]:
 
 
 def _is_told(parameter: inspect.Parameter) -> bool:
-    """Whether a model may give the argument."""
+    """Whether a model is told of the argument."""
     return not parameter.name.startswith("_") and parameter.kind in (*POSITIONAL, NAMED)
 
 
@@ -208,7 +208,7 @@ def _hints_of(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _sayable(hint: Any) -> Any:
-    """A type that JSON has, with what is said of it; text for any other."""
+    """The type if JSON has it, with its description; otherwise text."""
     said = ""
     if get_origin(hint) is Annotated:
         hint, *notes = get_args(hint)

@@ -1,4 +1,4 @@
-"""An MCP server as a graph describes it: a command to start, or an address to ask."""
+"""An MCP server as a graph describes it: a command to start, or an address."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SECRET_NAME = re.compile(r"key|token|secret|pass|pwd|auth|cred|private|cookie|si
 FLAG = re.compile(r"--?([\w-]+)(?:=(.*))?", re.DOTALL)
 LAUNCHER = re.compile(r"(python|pypy)[\d.]*|uvx?|pipx|npx|bunx|node|deno")
 LAUNCHED_BY = frozenset({"-m", "-u", "-I", "-y", "--yes", "-q", "--quiet", "run", "exec", "tool"})
-"""Words after which the name of what a launcher starts may follow."""
+"""Words of a launcher after which the program's name may follow."""
 
 
 def _words(value: Any) -> Any:
@@ -85,7 +85,7 @@ class ServerConfig(BaseModel):
 
     @property
     def title(self) -> str:
-        """What to call it where everybody may read it: arguments may be secret."""
+        """Its name for logs and errors, without arguments, which may be secret."""
         if self.url is not None:
             return public_url(self.url)
         command, *rest = self.words
@@ -97,12 +97,12 @@ class ServerConfig(BaseModel):
 
     @property
     def shown(self) -> str:
-        """The command as everybody may read it; nothing for one that is only asked."""
+        """The command without secrets; empty for a server with an address."""
         return self.hidden_in_errors.of(shlex.join(self.words)) if self.command else ""
 
     @property
     def environment(self) -> dict[str, str]:
-        """What `env` gives."""
+        """The variables of `env`."""
         return {name: value.get_secret_value() for name, value in self.env.items()}
 
     @property
@@ -112,14 +112,14 @@ class ServerConfig(BaseModel):
 
     @property
     def key(self) -> tuple[object, ...]:
-        """The same for servers that are the same."""
+        """A key that is equal for equal configurations."""
         extras = (*sorted(self.environment.items()), *sorted(self.headers_sent.items()))
         how = self.inherit_env, self.cwd, self.start_timeout
         return self.url, tuple(self.words), extras, how
 
     @property
     def hidden_in_errors(self) -> Redaction:
-        """Hides every value of the environment and the headers, and what arguments may hide."""
+        """Hides every value of the environment and the headers, and secrets in arguments."""
         values = [*self.environment.values(), *self._secrets_of_environment()]
         from_outside = [word for word in self.words if isinstance(word, EnvironmentText)]
         secrets = [*self._secrets_of_words(), *self._sent_secrets()]
@@ -127,7 +127,7 @@ class ServerConfig(BaseModel):
 
     @property
     def hidden_in_outputs(self) -> Redaction:
-        """Hides what is secret by its name or its look; other values are words a tool may say."""
+        """Hides values that are secret by name or form; other values may stand in a tool's text."""
         return Redaction(
             [*self._secrets_of_environment(), *self._secrets_of_words(), *self._sent_secrets()]
         )
@@ -146,7 +146,7 @@ class ServerConfig(BaseModel):
                 yield value
 
     def _secrets_of_words(self) -> Iterator[str]:
-        """What arguments hold that is secret by its look, its address, or the flag before it."""
+        """The secrets in arguments, known by their form, their address, or the flag before them."""
         flag = ""
         for word in self.words[1:]:
             found = FLAG.fullmatch(word)

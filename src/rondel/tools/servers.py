@@ -18,7 +18,7 @@ _of_loop: dict[asyncio.AbstractEventLoop, dict[object, Connection]] = {}
 
 
 async def connection_to(server: ServerConfig) -> Connection:
-    """The connection to a server, one for all who describe it in the same way."""
+    """The connection to a server; equal configurations share one."""
     if LIBRARY not in sys.modules:  # it takes a second or two to import: not in the event loop
         await asyncio.to_thread(import_module, LIBRARY)
     from rondel.tools.connection import Connection

@@ -25,9 +25,9 @@ class Tool(Protocol):
         ...
 
     async def prepare(self) -> None:
-        """Have it ready to be called; that takes none of a call's time."""
+        """Make it ready to be called; this does not count as a call's time."""
         ...
 
     async def call(self, arguments: dict[str, Any], context: ToolContext = NOWHERE) -> Output:
-        """What it says; whatever it raises is its own failure."""
+        """Its answer; any exception is a failure of the tool."""
         ...

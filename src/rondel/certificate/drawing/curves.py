@@ -1,4 +1,4 @@
-"""How arrows run: past other nodes, those that lead back along the side."""
+"""Curves for arrows: they avoid other nodes, and those that lead back run along the side."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CORNER = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A way from a node to another: one cubic curve, or straight lines with round corners."""
+    """A line from a node to another: one cubic curve, or straight lines with round corners."""
 
     points: tuple[Point, Point, Point, Point]
     straight: bool = False
@@ -31,7 +31,7 @@ class Curve:
 
     @property
     def path(self) -> str:
-        """The way as SVG writes it."""
+        """The line as an SVG path."""
         start, first, second, end = self.points
         if not self.straight:
             return f"M{_text(start)}C{_text(first)} {_text(second)} {_text(end)}"

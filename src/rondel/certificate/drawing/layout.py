@@ -1,4 +1,4 @@
-"""Where everything stands: rows from top to bottom, loops as boxes around their rows."""
+"""The layout of a drawing: rows from top to bottom, loops as boxes around their rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TITLE = 26.0
 PADDING = 22.0
 ROW_GAP, COLUMN_GAP = 46.0, 44.0
 LANE = 34.0
-"""What a box has on both sides for the arrows that lead back."""
+"""The space on both sides of a box for the arrows that lead back."""
 
 
 @dataclass(frozen=True, slots=True)
