@@ -1,4 +1,4 @@
-"""The files of messages: kept once each beside the journal, found by the hash of their bytes."""
+"""The files of messages: each is stored once beside the journal, under the hash of its bytes."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from rondel.engine.message import Part, attached_in
 from rondel.errors import CallError
 
 LARGEST = 20_000_000
-"""Bytes that one attachment may have unless more is allowed."""
+"""The most bytes of one attachment, unless more is allowed."""
 
 HELD = 24 * 3600.0
-"""Seconds that an attachment is kept for a session that is still to be started."""
+"""Seconds that an attachment is kept before a session refers to it."""
 
 DIGEST = re.compile(r"[0-9a-f]{64}")
 UNKNOWN = "application/octet-stream"
@@ -33,7 +33,7 @@ BEGINNINGS = {
 
 
 class AttachmentStore(Protocol):
-    """What a store does with attachments; any thread may call."""
+    """The part of a store that keeps attachments; any thread may call it."""
 
     def now(self) -> float: ...
     def hold(self, content: bytes, until: float) -> None: ...
@@ -43,7 +43,7 @@ class AttachmentStore(Protocol):
 
 
 class Attachments:
-    """What nodes and callers keep and load; bytes are checked for their size, never for more."""
+    """Keeps and loads attachments for nodes and callers; only the size of the bytes is checked."""
 
     def __init__(self, store: AttachmentStore, largest: int = LARGEST) -> None:
         self._store = store
@@ -65,7 +65,7 @@ class Attachments:
     async def keep(
         self, content: bytes, media_type: str = "", name: str = "", session: str | None = None
     ) -> Part:
-        """Keep bytes: as long as the session that uses them, or for one that will start soon."""
+        """Keep bytes for a session, or for one that will start soon."""
         if len(content) > self._largest:
             raise self._too_large(name or "the attachment", len(content))
         digest = await asyncio.to_thread(self._hold, content, session)
@@ -82,7 +82,7 @@ class Attachments:
         return found
 
     def demand(self, parts: Iterable[Part]) -> None:
-        """Refuse what was never attached here."""
+        """Raise if one of the attachments is not here."""
         for part in parts:
             if not is_digest(part.attachment) or not self._store.has_attachment(part.attachment):
                 raise _missing(part)
@@ -122,7 +122,7 @@ def used_in(inputs: Mapping[str, Any]) -> list[str]:
 
 
 def media_type_of(name: str, content: bytes) -> str:
-    """What kind of file it is, by its name or else by how it begins."""
+    """The media type of a file, by its name or else by its first bytes."""
     guessed, packed = mimetypes.guess_type(name)
     if guessed and not packed:
         return guessed

@@ -1,4 +1,4 @@
-"""Time that passes evenly, whatever becomes of the clock on the wall."""
+"""A clock that never jumps, even if the system's clock is set."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from functools import cache, partial
 from pathlib import Path
 
 elapsed: Callable[[], float] = time.monotonic
-"""Seconds that have passed since some moment, the same for all processes of this machine."""
+"""Seconds since a fixed moment, the same for all processes of this machine."""
 
 if hasattr(time, "CLOCK_BOOTTIME"):
-    elapsed = partial(time.clock_gettime, time.CLOCK_BOOTTIME)  # counts while the machine sleeps
+    elapsed = partial(time.clock_gettime, time.CLOCK_BOOTTIME)  # runs while asleep, too
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _BITS = 62
 
 
 class Clock:
-    """The time on the wall when it began and what has passed since; it never jumps."""
+    """The system's time when it was made, plus the time that has passed; it never jumps."""
 
     __slots__ = ("_began",)
 
@@ -33,7 +33,7 @@ class Clock:
 
 @cache
 def boot() -> int | None:
-    """A number of the time since the machine was started; None where the system has none."""
+    """An id of the machine's current boot; None where the system has none."""
     try:
         return uuid.UUID(_BOOT.read_text().strip()).int >> (128 - _BITS)
     except (OSError, ValueError):

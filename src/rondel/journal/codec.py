@@ -5,8 +5,8 @@ with a byte below 0x20 that is its number; JSON never begins so. A new field wit
 no new format; a change after which an older version would fold wrongly is one. Format 2 is in
 `compact`; archives and all that leaves a database are format 1.
 
-What is written is what will be read: a tick that would come back as anything else is refused
-while its step is still known. Only tuples are let through; they come back as lists.
+A tick that would come back as anything else is refused when it is written, while its step is
+known. The only exception are tuples, which come back as lists.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _PLAIN = "store plain JSON: text, numbers, true, false, null, lists and objects 
 
 
 def encode(tick: AnyTick) -> bytes:
-    """The record of a tick; refuses what would not come back as it is."""
+    """The record of a tick; raises if it would not come back unchanged."""
     try:
         record = _encoder.encode(tick)
         if _decoder.decode(record) == tick:
@@ -99,7 +99,7 @@ def decode_value(encoded: bytes) -> Any:
 
 
 def _unwrap(value: Any) -> Any:
-    """A kind of text or number as the plain one: what numpy's floats and markup texts are."""
+    """A subclass of str, int or float as the plain type: numpy's floats, for example."""
     for plain in (str, int, float):
         if isinstance(value, plain):
             return plain(value)

@@ -1,8 +1,8 @@
-"""Ticks as a database keeps them: what most steps are is a short array, the rest as in `codec`.
+"""Ticks as a database stores them: most steps as a short array, other ticks as in `codec`.
 
-Format 2 is a step that ended with plain messages and nothing else to tell. Behind the byte 2
-comes the JSON array `[at, step, fired, took, [[content, source, data], ...]]`, where empty data
-is left out: a third of what the names of the fields take.
+Format 2 is for a step that ended with plain messages and nothing else. The byte 2 is followed by
+the JSON array `[at, step, fired, took, [[content, source, data], ...]]` without empty data, which
+takes a third of the space.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class _Short(msgspec.Struct, array_like=True):
 
 
 def encode(tick: AnyTick) -> bytes:
-    """The record of a tick; refuses what would not come back as it is."""
+    """The record of a tick; raises if it would not come back unchanged."""
     if isinstance(tick, Finished):
         record = _encode_short(tick)
         if record is not None:
@@ -57,7 +57,7 @@ def decode(record: bytes) -> AnyTick:
 
 
 def _encode_short(tick: Finished) -> bytes | None:
-    """The short record of a step, if it said something and that is all there is to it."""
+    """The short record of a tick, if format 2 can express it."""
     if (
         tick.usage
         or tick.altered
@@ -89,11 +89,11 @@ def _encode_short(tick: Finished) -> bytes | None:
         record = _MARK + _encode((tick.at, tick.step, tick.fired, tick.took, said))
         return record if is_sure or _decode(memoryview(record)[1:]) == tick else None
     except (TypeError, ValueError, RecursionError, OverflowError, msgspec.DecodeError):
-        return None  # to be refused with the place where it is
+        return None  # the long form raises, and names the place
 
 
 def _is_flat(data: dict[Any, Any]) -> bool:
-    """Whether it is texts and small numbers alone, which always come back as they are."""
+    """Whether all values are texts or small numbers, which always come back unchanged."""
     if data.__class__ is not dict:
         return False
     for key, value in data.items():

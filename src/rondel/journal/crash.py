@@ -1,7 +1,7 @@
-"""Places where a test can make the process die, as a power cut would.
+"""Points in the code where a test can kill the process, as a power cut would.
 
 `RONDEL_CRASH_AT=before_commit:3` kills the process with SIGKILL when it passes that point for
-the third time. Without the variable `ARMED` is False, and no point costs more than looking at
+the third time. Without the variable `ARMED` is False, and a point costs no more than a look at
 it. `rondel.testing.crash_points` is the side of this that tests use.
 """
 
@@ -19,7 +19,7 @@ POINTS = (
     "after_commit",
     "before_wake",
 )
-"""Every point there is, in the order in which a tick passes them."""
+"""All points, in the order in which a tick passes them."""
 
 _name, _, _count = os.environ.get(VARIABLE, "").partition(":")
 _left = int(_count or 1)
@@ -31,7 +31,7 @@ if ARMED and _name not in POINTS:
 
 
 def crash_point(name: str) -> None:
-    """Die here if this is the point, and the pass, that was asked for."""
+    """Kill the process if the environment asks for this pass of this point."""
     global _left  # noqa: PLW0603
     if name != _name:
         return

@@ -1,4 +1,4 @@
-"""The store that lives as long as its process."""
+"""The store in memory; it lives as long as its process."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class _Log:
     """One session; `ticks` are its own, from number `row.parent_length` on."""
 
     row: SessionRow
-    """As it was made."""
+    """The row as it was created."""
     order: int
     parent: _Log | None
     created_at: float
@@ -54,7 +54,7 @@ class _Log:
     due: float | None
     ticks: list[AnyTick] = field(default_factory=list)
     owner: str | None = None
-    """Who has leased it, until when: see `until`."""
+    """The owner of the lease, which ends at `until`."""
     until: float = 0.0
     letters: tuple[Letter, ...] = ()
     snapshots: tuple[tuple[int, bytes], ...] = ()
@@ -137,9 +137,9 @@ class _GroupEntries:
 
 
 class MemoryStore(_GroupEntries):
-    """Ticks in lists; nothing is copied, nothing survives.
+    """Keeps sessions in lists; nothing is copied and nothing survives the process.
 
-    What a file could not hold is refused all the same, so that a graph runs on either.
+    It refuses what a file could not hold, so that a graph runs the same on any store.
     """
 
     def __init__(self) -> None:
@@ -149,7 +149,7 @@ class MemoryStore(_GroupEntries):
         self._posted = 0
         self._replies: dict[int, Reply] = {}
         self._attached: dict[str, set[str]] = {}
-        """What sessions refer to, for those that refer to anything."""
+        """The attachments of each session that has any."""
         self._attachments: dict[str, bytes] = {}
         self._held_until: dict[str, float] = {}
         self.now: Callable[[], float] = Clock().now
@@ -207,7 +207,7 @@ class MemoryStore(_GroupEntries):
         log.status, log.reason, log.due, log.updated_at = status, reason, due, self.now()
 
     def due(self, limit: int = 1000, noted_after: float = 0.0) -> list[Due]:
-        """Sessions that need somebody at a time, the earliest first."""
+        """Sessions with a deadline, the earliest first."""
         found = [
             Due(log.row.id, log.due, log.updated_at)
             for log in self._logs.values()
@@ -252,7 +252,7 @@ class MemoryStore(_GroupEntries):
         letter: int | None = None,
         due: float | None = None,
     ) -> None:
-        """Add a tick; it is as durable as it gets at once."""
+        """Add a tick; there is nothing to wait for."""
         log = self._logs.get(id) or self._log(id)
         Ticks(log.ticks, encode).append(tick)
         if status is not None:
@@ -279,7 +279,7 @@ class MemoryStore(_GroupEntries):
         return [*past, *own] if past else own
 
     def scan(self, id: str, start: int = 0) -> Iterator[Sequence[AnyTick]]:
-        """The same in batches."""
+        """The ticks in batches."""
         while batch := self.read(id, start, start + BATCH):
             yield batch
             if len(batch) < BATCH:
@@ -422,10 +422,10 @@ class MemoryStore(_GroupEntries):
     # The store itself
 
     def ready(self) -> None:
-        """Nobody else is ever in the way."""
+        """None: no other process uses this store."""
 
     def pack(self) -> bool:
-        """What was deleted takes no space."""
+        """Nothing to do: deleted sessions take no space."""
         return True
 
     def close(self) -> None:

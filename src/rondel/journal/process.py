@@ -1,4 +1,4 @@
-"""Processes of this machine, told apart from those that are gone."""
+"""Names for processes of this machine that are never used again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAMESPACE = "/proc/self/ns/pid"
 def began(pid: int) -> str:
     """When a living process began, in seconds since the machine did; empty if it has ended.
 
-    That is the same whatever the clock on the wall shows.
+    It does not depend on the system's clock.
     """
     try:
         process = psutil.Process(pid)
@@ -29,9 +29,9 @@ def began(pid: int) -> str:
 
 @cache
 def processes() -> str:
-    """A name for all processes that this one can see by their numbers.
+    """A name for the group of processes whose numbers this process can see.
 
-    Two containers may have one host name, and each a process 7 of its own.
+    Two containers may have the same host name, and each its own process 7.
     """
     try:
         seen = f"{boot()}:{os.stat(_NAMESPACE).st_ino}"

@@ -1,4 +1,4 @@
-"""What every store refuses, in the same words."""
+"""Checks that every store makes, with the same messages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from rondel.journal.store import Lease, SessionRow
 
 
 def check_fork(row: SessionRow, parent_length: int) -> None:
-    """Refuse a past that the parent does not have."""
+    """Raise if the parent does not have the past that the fork wants to share."""
     if row.parent is None:
         if row.parent_length:
             raise CallError(f"session {row.id!r} shares a past but names no parent")
@@ -19,7 +19,7 @@ def check_fork(row: SessionRow, parent_length: int) -> None:
 
 
 def check_deletable(id: str, fork: str | None, lease: Lease | None) -> None:
-    """Refuse to delete what somebody still needs."""
+    """Raise if a fork or a driver still needs the session."""
     if fork is not None:
         raise WrongState(f"session {id!r} cannot be deleted: its fork {fork!r} shares its past")
     if lease is not None:
@@ -27,7 +27,7 @@ def check_deletable(id: str, fork: str | None, lease: Lease | None) -> None:
 
 
 def cursor(created_at: float, order: int) -> str:
-    """Where a page of sessions ended."""
+    """A text that says where a page of sessions ended."""
     return f"{created_at!r}:{order}"
 
 

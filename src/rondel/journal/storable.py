@@ -1,6 +1,6 @@
-"""What a journal can hold, seen without writing it: what is plain for sure needs no second look.
+"""Checks without encoding that a journal can hold a tick; only doubtful ticks are encoded.
 
-It is compiled, because a session in memory asks this of every step.
+It is compiled, because a session in memory makes this check for every step.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from rondel.engine.ticks import AnyTick, Finished
 FINISHED: Final = Finished
 NO_DATA: Final = messages.NO_DATA
 UNSET: Final = msgspec.UNSET
-"""Known to compiled code without a look for their names."""
+"""Local names, which compiled code finds faster."""
 
 DEEPEST: Final = 16
-"""How deep data is looked at here; what is nested deeper is left to the encoder."""
+"""Data that nests deeper than this is left to the encoder."""
 
 
 class Ticks:
-    """The ticks of a session in memory; `encode` raises where a file could not hold one."""
+    """The ticks of a session in memory; `encode` raises for a tick that a file could not hold."""
 
     __slots__ = ("_encode", "_ticks")
 
@@ -35,7 +35,7 @@ class Ticks:
         self._encode: Callable[[AnyTick], bytes] = encode
 
     def append(self, tick: AnyTick) -> None:
-        """Add a tick, or refuse it."""
+        """Add a tick; raises if a file could not hold it."""
         if not (isinstance(tick, FINISHED) and _is_plain_step(tick)):
             self._encode(tick)
         self._ticks.append(tick)
@@ -67,7 +67,7 @@ def _is_plain_verdict(said: Verdict) -> bool:
 
 
 def _is_plain(values: Iterable[Any], depth: int) -> bool:
-    """Whether all of them are plain data; False in doubt."""
+    """Whether all values are plain data; False in doubt."""
     for value in values:
         kind = type(value)
         if kind is str:

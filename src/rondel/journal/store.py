@@ -8,7 +8,7 @@ Writes that a step waits for (`create`, `append`, `set_status`, `save_snapshot`)
 they are durable already and else an awaitable that ends when they are. For one session, all
 writes take effect in the order of the calls, whether anybody awaits them or not. Everything else
 is done on return; but while another process keeps the store locked, `release` and `reply`
-called on an event loop take effect as soon as it lets go. A write of a session that is there
+called on an event loop take effect as soon as it lets go. A write of a session that exists
 waits as long as that takes.
 Reads see only what is durable, from this process or any other.
 """
@@ -27,10 +27,10 @@ ENDED = ("completed", "bounded", "failed", "cancelled")
 """The states that a session never leaves."""
 
 DAMAGED = "damaged"
-"""What a page of sessions says in the place of the status of one that cannot be read."""
+"""The status in a list of a session that cannot be read."""
 
 REPLIES_KEPT = 3600.0
-"""Seconds for which the sender of a letter can learn what became of it."""
+"""Seconds for which the reply to a letter is kept."""
 
 BATCH = 1000
 """How many ticks a scan reads at once."""
@@ -42,13 +42,13 @@ class SessionRow(msgspec.Struct, frozen=True):
     id: str
     graph_id: str
     document: dict[str, Any]
-    """The graph as written; the session keeps this copy whatever becomes of the file. Rows of
-    one page may share it: it must not be changed."""
+    """The session's own copy of the graph as written. Rows of one page may share it: do not change
+    it."""
     includes: dict[str, Any] = {}
     """The files that the graph names, by name."""
     inputs: dict[str, Any] = {}
     labels: dict[str, Any] = {}
-    """Whatever the caller wants to find again with the session."""
+    """Any further data that the caller stores with the session."""
     status: str = "pending"
     reason: str = ""
     created_at: float = 0.0
@@ -61,7 +61,7 @@ class SessionRow(msgspec.Struct, frozen=True):
     length: int = 0
     """How many ticks the session has, those it shares included; ignored when creating."""
     due: float | None = None
-    """When it needs somebody though nobody asks, by the store's clock; 0 if nobody noted when."""
+    """Its deadline by the store's clock; None or 0 if it has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,18 +80,18 @@ class Lease:
     owner: str
     until: float
     granted: bool = True
-    """False when the lease is another's and was asked for in vain."""
+    """False if another owner has the lease."""
 
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """A session that needs somebody at a time, though nobody asks."""
+    """A session with a deadline, at which some process has to look at it."""
 
     session: str
     at: float
-    """By the store's clock."""
+    """The deadline, by the store's clock."""
     noted: float
-    """When that was noted; a clock that was set since may show less."""
+    """When the deadline was noted; a clock that was set since may show an earlier time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,16 +109,16 @@ class Reply(msgspec.Struct, frozen=True, omit_defaults=True):
     tick: int | None = None
     """The number of the tick that it led to, counted from 0; None if there was nothing to do."""
     refusal: str = ""
-    """What whoever read it had against it; empty if nothing."""
+    """Why it was refused; empty if it was not."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Whose working memory it is: that of all sessions which name the group, or of one."""
+    """The owner of a working memory: all sessions that name the group, or one session."""
 
     name: str
     own: bool = False
-    """The session's own, whose id is `name`; no group that is named so is the same."""
+    """Whether `name` is a session's id: its own memory, apart from any group of that name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class MemoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class Promotion:
-    """What of one step goes into its group's working memory."""
+    """The messages of one step that go into its group's working memory."""
 
     group: Group
     session: str
@@ -164,19 +164,19 @@ class GroupSummary:
 
 
 Durable = Awaitable[None] | None
-"""None if it is durable already; else it is once this has been awaited."""
+"""None if the write is durable already; otherwise await it."""
 
 
 class Store(Protocol):
-    """Sessions, their ticks, their mail and who drives them."""
+    """Keeps sessions with their ticks, letters, leases and snapshots."""
 
     # Sessions
 
     def create(self, row: SessionRow, owner: str | None = None, ttl: float = 0.0) -> Durable:
-        """Add a session, and lease it to `owner` in the same breath.
+        """Add a session, and lease it to `owner` in the same transaction.
 
         A fork names its parent and how much of its past it shares; nothing is copied. The session
-        refers to what its inputs have under `attachments`.
+        refers to the attachments of its inputs.
         """
         ...
 
@@ -197,12 +197,12 @@ class Store(Protocol):
     def set_status(
         self, id: str, status: str, reason: str = "", due: float | None = None
     ) -> Durable:
-        """Change the status without a tick, and with it when the session is due."""
+        """Change the status and the deadline without a tick."""
         ...
 
     def due(self, limit: int = 1000, noted_after: float = 0.0) -> list[Due]:
-        """Sessions that need somebody at a time, the earliest first; or those of which that was
-        noted after a time.
+        """Sessions with a deadline, the earliest first; with `noted_after`, those whose deadline
+        was noted after that time.
         """
         ...
 
@@ -246,7 +246,7 @@ class Store(Protocol):
         ...
 
     def scan(self, id: str, start: int = 0) -> Iterator[Sequence[AnyTick]]:
-        """The same in batches, for sessions of any length."""
+        """The ticks from `start` on in batches, for sessions of any length."""
         ...
 
     # Who drives a session
@@ -299,7 +299,7 @@ class Store(Protocol):
     def changes(self) -> int:
         """A number that changes soon after another process has written.
 
-        It costs next to nothing: ask often, and look for letters when it has changed.
+        It is cheap: ask often, and look for letters when it has changed.
         """
         ...
 
@@ -328,7 +328,7 @@ class Store(Protocol):
     ) -> list[MemoryEntry]:
         """The group's newest entries since then, newest first.
 
-        Those less sure than `least` do not count; those that do not say how sure they are do.
+        Entries with a confidence below `least` are left out; those without one are not.
         """
         ...
 
@@ -370,19 +370,19 @@ class Store(Protocol):
         ...
 
     def ready(self) -> Durable:
-        """None if the store takes writes now; else it does once this has been awaited.
+        """None if the store takes writes now; otherwise await it first.
 
-        While another process keeps the store to itself, calls that are done on return would stop
+        While another process holds the store's lock, calls that are done on return would block
         the event loop: await this before them.
         """
         ...
 
     def pack(self) -> bool:
-        """Give the space of what was deleted back to the disk; False if that is put off."""
+        """Give the space of deleted sessions back to the disk; False if that is put off."""
         ...
 
     def close(self) -> None:
-        """Make everything durable and let go."""
+        """Make everything durable and close the store."""
         ...
 
 

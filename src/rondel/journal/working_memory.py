@@ -1,4 +1,4 @@
-"""Working memory as the sessions of one graph use it: whose it is, what gets in, what is seen."""
+"""The working memory of a session's group: what is promoted into it, and what is recalled."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def group_of(session: str, inputs: Mapping[str, Any]) -> Group:
 
 
 def confidence_in(data: Mapping[str, Any]) -> float | None:
-    """How sure a message says it is, if it says so with a number."""
+    """The confidence in a message's data, if it is a number."""
     given = data.get("confidence")
     if isinstance(given, bool) or not isinstance(given, int | float):
         return None
@@ -53,9 +53,9 @@ class WorkingMemory:
         messages: Sequence[Message],
         confidence: float | None = None,
     ) -> list[MemoryEntry]:
-        """Put what a step emitted into its session's group; less sure messages stay out.
+        """Put what a step emitted into its session's group, without messages below the confidence.
 
-        What it emitted takes the place of what the same step had there before.
+        This replaces the step's earlier entries.
         """
         group = group_of(session, inputs)
         now = self._store.now()
@@ -83,7 +83,7 @@ class WorkingMemory:
         return self._store.recall(group, now - rules.max_age, rules.size, rules.min_confidence)
 
     def demand_sure(self, confidence: float | None) -> None:
-        """Refuse what would be left out."""
+        """Raise if a message of this confidence would be left out."""
         least = self._rules.min_confidence
         if confidence is not None and confidence < least:
             raise CallError(

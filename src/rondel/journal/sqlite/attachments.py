@@ -1,4 +1,4 @@
-"""Attachments in a SQLite file: what each call does to an open transaction."""
+"""Attachments in a SQLite file; each function works in an open transaction."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ AND NOT EXISTS (SELECT 1 FROM attachment_use WHERE digest = attachment.digest)
 
 
 def hold(db: sqlite3.Connection, content: bytes, until: float) -> None:
-    """Keep the content, at least until then; no room for it is no harm to sessions."""
+    """Keep the content, at least until then; a full disk does not harm sessions."""
     try:
         digest = sha256(content).digest()
         db.execute(_KEEP, (digest, content))
@@ -45,14 +45,14 @@ def hold(db: sqlite3.Connection, content: bytes, until: float) -> None:
 
 
 def refer(db: sqlite3.Connection, session: int, digests: Iterable[str]) -> None:
-    """A session refers to these from now on; that holds them as long as it is there."""
+    """Keep these as long as the session exists."""
     for digest in map(bytes.fromhex, digests):
         db.execute("INSERT OR IGNORE INTO attachment_use VALUES (?, ?)", (session, digest))
         db.execute("DELETE FROM attachment_hold WHERE digest = ?", (digest,))
 
 
 def let_go(db: sqlite3.Connection, session: int, now: float) -> None:
-    """The session is gone, and with it what only it referred to."""
+    """Drop the session's references, and the attachments that only it referred to."""
     db.execute("DELETE FROM attachment_use WHERE session = ?", (session,))
     db.execute("DELETE FROM attachment_hold WHERE until < ?", (now,))
     db.execute(_SWEEP)
@@ -73,5 +73,5 @@ def is_kept(db: sqlite3.Connection, digest: str) -> bool:
 
 
 def used_by(db: sqlite3.Connection, session: str) -> list[str]:
-    """What a session refers to, its shared past included."""
+    """The attachments of a session, its shared past included."""
     return [digest.hex() for (digest,) in db.execute(_LINEAGE, (session,))]

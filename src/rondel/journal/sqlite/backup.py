@@ -11,7 +11,7 @@ from rondel.errors import CallError, JournalError
 
 
 def demand_new(target: Path) -> None:
-    """Refuse to write over what is there."""
+    """Raise if the target exists."""
     if target.exists():
         raise CallError(f"{target} exists already; choose another name")
     if not target.parent.is_dir():
@@ -19,7 +19,7 @@ def demand_new(target: Path) -> None:
 
 
 def copy_to(db: sqlite3.Connection, target: Path) -> None:
-    """Copy what the connection sees to a new file, which is there only when it is whole."""
+    """Copy what the connection sees to a new file, which appears only when it is complete."""
     demand_new(target)
     part = target.with_name(target.name + ".part")
     try:

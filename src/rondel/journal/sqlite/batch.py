@@ -1,4 +1,4 @@
-"""What a group of writes does to an open transaction."""
+"""Puts a group of writes into an open transaction."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOVE = "UPDATE head SET length = ?, last = ? WHERE session = ? AND length = ? A
 _INSERT = "INSERT INTO tick (seq, session, n, prev, record, sum) VALUES "
 _FIELDS = 6
 _INSERTS = [(rows, _INSERT + ", ".join(["(?, ?, ?, ?, ?, ?)"] * rows)) for rows in (64, 16, 4, 1)]
-"""One statement for many rows takes half as long as one for each."""
+"""One statement for many rows takes half the time of one for each row."""
 
 ENDS = "SELECT length, last, (SELECT sum FROM tick WHERE seq = last)"
 WHERE_IT_ENDS = " FROM extent WHERE session = ?"
@@ -23,9 +23,9 @@ WHERE_IT_ENDS = " FROM extent WHERE session = ?"
 
 
 def apply(db: sqlite3.Connection, batch: list[Write]) -> tuple[list[Head], int]:
-    """Put the batch into the open transaction, without what has become impossible.
+    """Put the batch into the open transaction, without the writes of sessions that were lost.
 
-    The sessions that have new ticks, and how many pages that takes, roughly.
+    Returns the sessions with new ticks, and roughly how many pages they take.
     """
     db.execute("SAVEPOINT batch")
     seq = _settle_last(db)
@@ -65,7 +65,7 @@ def _insert(db: sqlite3.Connection, values: list[int | bytearray | None]) -> Non
 
 
 def _settle_last(db: sqlite3.Connection) -> int:
-    """Bring the head of the file's last tick up to date; the tick's place."""
+    """Bring the head of the file's last tick up to date, and return the tick's place."""
     row = db.execute(_TAIL).fetchone()
     if row is None:
         return 0
@@ -75,7 +75,7 @@ def _settle_last(db: sqlite3.Connection) -> int:
 
 
 def _do_other_change(db: sqlite3.Connection, write: Write) -> None:
-    """What is asked for besides a tick, or instead of one, unless that is impossible."""
+    """Make the change that comes with a tick or without one, unless it is refused."""
     if write.head.error is not None:
         write.error = write.head.error
     elif write.also is not None and write.error is None:
@@ -90,7 +90,7 @@ def _do_other_change(db: sqlite3.Connection, write: Write) -> None:
 def _apply_without_losers(
     db: sqlite3.Connection, batch: list[Write], heads: list[Head]
 ) -> tuple[list[Head], int]:
-    """Some session is not as this process left it: begin again without such sessions."""
+    """Begin again without the sessions that another process has changed."""
     db.execute("ROLLBACK TO batch")
     for head in heads:
         row = db.execute(ENDS + ", owner" + WHERE_IT_ENDS, (head.key,)).fetchone()

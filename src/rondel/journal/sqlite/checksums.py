@@ -1,4 +1,4 @@
-"""Checksums of what a journal holds: 32 bits each, so that any flipped bit is seen."""
+"""Checksums of 32 bits for everything in a journal; they find any flipped bit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _SIGN = 0x80000000
 
 
 def first(key: int) -> int:
-    """What the chain of a session's own ticks begins with."""
+    """The first value of the chain of a session's own ticks."""
     return of(key)
 
 

@@ -28,7 +28,7 @@ APPLICATION = 0x524F4E44
 """Says in the file's header that it is Rondel's ("ROND")."""
 
 SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL", "off": "OFF"}
-"""What each durability is in SQLite's words."""
+"""SQLite's setting for each durability."""
 
 PAGE = 1024
 """Bytes in a page of a new file: every commit writes whole pages, and most ticks are short."""
@@ -42,7 +42,7 @@ NAP = 0.002
 T = TypeVar("T")
 
 UNREADABLE = (sqlite3.Error, UnicodeError)
-"""What is raised for a file that cannot be read; the names of damaged tables are no text."""
+"""The errors for a file that cannot be read; names of damaged tables may be no text."""
 
 _ERRORS: dict[int, tuple[type[JournalError], str]] = {
     sqlite3.SQLITE_FULL: (JournalFull, "the disk is full; free some space and open it again"),
@@ -78,19 +78,19 @@ class Database:
         self.durability = durability
         self.patience = patience
         self._salvaging = salvaging
-        """Whether to open it although a part of its log is lost by that."""
+        """Whether to open it although that loses a part of its log."""
         self._file: tuple[int, int] | None = None
-        """Which file it is, whatever its path leads to later."""
+        """The identity of the opened file, in case the path is replaced."""
         self.had_log = False
         """Whether there was a write-ahead log beside the file when it was opened."""
         self.lacks_log = False
-        """Whether there should have been one."""
+        """Whether that log is missing."""
         self._source: Path | None = None
-        """What is read if the file may not be written: that, or a copy."""
+        """The file that is read if this one may not be written: itself, or a copy."""
         self._copy: PrivateCopy | None = None
 
     def open(self) -> sqlite3.Connection:
-        """A connection that may write, to a file that is there and up to date."""
+        """A connection that may write, to a file that exists and is up to date."""
         self._make_file()
         if not may_write(self.path):
             return self._open_read_only()
@@ -115,7 +115,7 @@ class Database:
         return db
 
     def _open_read_only(self) -> sqlite3.Connection:
-        """A connection that cannot write; what is out of date or has a log is read as a copy."""
+        """A connection that cannot write; a file that is outdated or has a log is copied first."""
         self._demand_whole_log()
         self._source = self.path
         try:
@@ -171,7 +171,7 @@ class Database:
         self.patiently(lambda: db.execute("BEGIN IMMEDIATE"))
 
     def explain(self, error: sqlite3.Error | UnicodeError) -> JournalError:
-        """What an error of SQLite means for the journal, in one sentence."""
+        """The JournalError for an error of SQLite, in one sentence."""
         code = getattr(error, "sqlite_errorcode", None)
         if isinstance(error, UnicodeError):
             code = sqlite3.SQLITE_CORRUPT
@@ -182,9 +182,9 @@ class Database:
     # Opening
 
     def _make_file(self) -> None:
-        """An empty file for this user only, with its folders; an existing one is left alone.
+        """Create an empty file that only this user can read, with its folders, if there is none.
 
-        It must not even be opened here: closing it again would drop the locks that other
+        An existing file must not even be opened here: closing it would drop the locks that other
         connections of this process hold.
         """
         try:
@@ -203,7 +203,7 @@ class Database:
             ) from error
 
     def _demand_whole_log(self) -> None:
-        """Refuse a damaged log before SQLite sees it and cuts it off where it is damaged."""
+        """Raise for a damaged log before SQLite sees it and cuts it off at the damage."""
         damage = None if self._salvaging else log_damage(self.path)
         if damage is not None:
             raise JournalCorrupt(
@@ -223,7 +223,7 @@ class Database:
         )
 
     def _identify(self, db: sqlite3.Connection) -> None:
-        """Refuse what is not Rondel's or not yet known, before anything is changed."""
+        """Raise if the file is not Rondel's or of a newer version, before anything is changed."""
         version, application, tables = self.patiently(lambda: _header(db))
         if version > migrations.latest():
             raise JournalNewer(
@@ -258,14 +258,14 @@ class Database:
             db.execute(f"PRAGMA application_id = {APPLICATION}")
             db.execute(f"PRAGMA user_version = {migrations.latest()}")
             db.execute("COMMIT")
-            with suppress(sqlite3.OperationalError):  # others write already: they see to it
+            with suppress(sqlite3.OperationalError):  # other processes write to it already
                 db.execute("PRAGMA wal_checkpoint(PASSIVE)")
         except BaseException:
             rollback(db)
             raise
 
     def patiently(self, call: Callable[[], T]) -> T:
-        """Call, again and again while another process holds the lock."""
+        """Call again and again while another process holds the lock."""
         deadline = time.monotonic() + self.patience
         while True:
             try:
@@ -277,7 +277,7 @@ class Database:
 
 
 def _header(db: sqlite3.Connection) -> tuple[int, int, int]:
-    """The schema version, whose file it is, and how many tables it has, all at one moment."""
+    """The schema version, the application id and the number of tables, read at one moment."""
     db.execute("BEGIN")
     try:
         (version,) = db.execute("PRAGMA user_version").fetchone()
@@ -294,7 +294,7 @@ def _was_left_open(db: sqlite3.Connection) -> bool:
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Whether another process was in the way, so that trying again may help."""
+    """Whether another process held the lock, so that trying again may help."""
     return (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF == sqlite3.SQLITE_BUSY
 
 

@@ -1,11 +1,11 @@
-"""Writes the ticks of a lone session: each right behind the file's last one, which is its own.
+"""The fast path for a session that writes alone: its tick goes right behind the file's last tick.
 
-That is one statement, a transaction by itself, and one page. While ticks follow each other
-briskly, an unfinished SELECT keeps the connection reading from one commit to the next: half of a
-commit's system calls are there to begin reading and to end it. What this connection writes is
-added to what it sees; if another one writes meanwhile, SQLite refuses the next insert.
+That takes one statement, which is its own transaction, and one page. While ticks come quickly, an
+unfinished SELECT keeps a read transaction open from one commit to the next, which saves half of a
+commit's system calls. What this connection writes is added to what it sees; if another one writes
+meanwhile, SQLite refuses the next insert.
 
-Nobody can empty the write-ahead log beyond what somebody reads, so a timer ends the reading soon.
+An open read transaction keeps the write-ahead log from being emptied, so a timer ends it soon.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from rondel.journal.sqlite.database import is_busy
 from rondel.journal.sqlite.write import Head
 
 BRISK = 0.002
-"""Seconds between two ticks within which a third is expected soon."""
+"""If two ticks come within so many seconds, a third is expected."""
 
 HELD = 0.05
-"""Seconds for which reading goes on at most, while the event loop turns."""
+"""The most seconds for which the read transaction stays open."""
 
-# No session is NULL: the insert fails where the head or the last tick are not as they were left.
+# `session` is NOT NULL: the insert fails if the head or the last tick changed.
 # `INSERT ... SELECT` would copy what it selects into a table of its own first.
 _FOLLOW = """
 INSERT INTO tick (seq, session, n, prev, record, sum) VALUES (
@@ -39,7 +39,7 @@ INSERT INTO tick (seq, session, n, prev, record, sum) VALUES (
 
 
 class Follower:
-    """The quick way into the file; whoever calls holds the writer's lock."""
+    """Writes ticks on the fast path; the caller holds the writer's lock."""
 
     def __init__(self, db: sqlite3.Connection, lock: threading.Lock) -> None:
         self._inserting = db.cursor()
@@ -48,12 +48,12 @@ class Follower:
         self._holds = False
         self._before = 0.0
         self._loop: asyncio.AbstractEventLoop | None = None
-        """The loop whose timer will end the reading."""
+        """The event loop whose timer will end the read transaction."""
 
     def write(self, head: Head, record: bytes, now: float) -> bool:
-        """Make the tick durable; False if it does not follow plainly, or somebody is in the way.
+        """Make the tick durable; False if the fast path does not apply or the file is locked.
 
-        Raises what SQLite raises when the file itself fails.
+        Raises SQLite's error if the file itself fails.
         """
         last = head.last
         if last is None:
@@ -79,13 +79,13 @@ class Follower:
         return True
 
     def let_go(self) -> None:
-        """End the reading: before anything else is done with the connection."""
+        """End the read transaction; call this before any other use of the connection."""
         if self._holds:
             self._holds = False
             self._reading.close()
 
     def close(self) -> None:
-        """Let go of the connection, which else stays open behind its back."""
+        """Close its statement, which would keep the connection open."""
         self.let_go()
         self._inserting.close()
 

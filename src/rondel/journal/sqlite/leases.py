@@ -1,9 +1,9 @@
-"""Leases in a SQLite file: what each call does to an open transaction.
+"""Leases in a SQLite file; each function works in an open transaction.
 
-A lease ends at a moment of the machine's own time, `elapsed`, which no clock on the wall can move
-and which all processes that share the file read alike. It is over when the machine was started
-anew, since nothing that ran before runs now. Where a machine cannot tell one start from another,
-and in files of earlier versions, it ends at a time on the wall.
+The end of a lease is a moment of the machine's own time, `elapsed`: setting the system's clock does
+not move it, and all processes of the machine read the same. A reboot ends all leases, since nothing
+that ran before it runs now. Where a machine has no boot id, and in files of earlier versions, a
+lease ends by the system's clock.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ _KEY = "(SELECT key FROM session WHERE id = ?)"
 
 
 class Leases:
-    """Who drives sessions, by this process's clock."""
+    """Gives, prolongs and ends leases by this process's clock."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
 
     def until(self, ttl: float) -> float:
-        """When a lease ends that is given for so long."""
+        """When a lease of `ttl` seconds ends."""
         return ttl + (self._clock.now() if boot() is None else elapsed())
 
     def left(self, until: float) -> float:
-        """Seconds until a lease ends that was given since the machine was started."""
+        """Seconds until a lease of the current boot ends."""
         return until - (self._clock.now() if boot() is None else elapsed())
 
     def running(self, db: sqlite3.Connection, id: str) -> Lease | None:

@@ -1,6 +1,6 @@
-"""Letters in a SQLite file. A reply is a letter too: to the sender, under the letter's number.
+"""Letters in a SQLite file, and their replies.
 
-It is kept as a letter to the session of the negative number, which there is not.
+A reply is stored as a letter to a session that does not exist: the letter's number, negative.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _decoder = msgspec.json.Decoder(Reply)
 
 
 def post(db: sqlite3.Connection, session: int, control: bytes, now: float) -> int:
-    """Leave a control for whoever drives the session; replies that nobody reads any more go."""
+    """Leave a control for the driver of the session, and delete old replies."""
     db.execute("DELETE FROM letter WHERE session < 0 AND posted_at < ?", (now - REPLIES_KEPT,))
     return _add(db, session, control, now)
 
@@ -43,7 +43,7 @@ def reply_to(db: sqlite3.Connection, letter: int) -> Reply | None:
 
 
 def addressees(db: sqlite3.Connection) -> set[str]:
-    """Which sessions have letters."""
+    """The sessions that have letters."""
     wanted = "SELECT id FROM session WHERE key IN (SELECT session FROM letter)"
     return {found for (found,) in db.execute(wanted)}
 

@@ -1,11 +1,12 @@
-"""Whether the write-ahead log beside a file is whole.
+"""Finds damage in the write-ahead log beside a file.
 
-SQLite takes the first page of a log that does not fit its checksum for the end of the log, as it
-is after a crash in the middle of a write. If a page was damaged later, all that was committed
-behind it is left out without a word, and the next write goes over it. The two are told apart by
-what lies behind: a commit that fits the page before it was read once, and would be read no more.
+SQLite takes the first page with a wrong checksum for the end of the log, as it is after a crash in
+the middle of a write. If that page was damaged later, SQLite silently drops all commits behind it,
+and the next write overwrites them. The two cases differ in what follows: behind a damaged page
+there are commits whose checksums fit together.
 
-The very last commit of a log has nothing behind it: damaged, it looks as if it never was made.
+Behind the very last commit of a log there is nothing: if it is damaged, it looks as if it was never
+made.
 """
 
 from __future__ import annotations
@@ -28,16 +29,16 @@ FRAME_HEAD = 24
 """Bytes before each page: number, pages of the file if it commits, two salts, two checksums."""
 
 LITTLE, BIG = 0x377F0682, 0x377F0683
-"""What a log begins with; it says in which order the bytes of a number are summed up."""
+"""The first bytes of a log; they say in which byte order its checksums are computed."""
 
 AGAIN = 0.05
-"""Seconds after which a log that looks damaged is read once more: somebody may be writing it."""
+"""Seconds after which a log that looks damaged is read again: a process may be writing it."""
 
 Sums = tuple[int, int]
 
 
 class LogDamage(NamedTuple):
-    """Where a log is damaged, and how much of it nobody would read."""
+    """Where a log is damaged, and how much of it SQLite would drop."""
 
     page: int
     pages: int
@@ -50,7 +51,7 @@ class LogDamage(NamedTuple):
 
 
 def beside(file: Path) -> Path:
-    """Where the write-ahead log of a file is."""
+    """The path of a file's write-ahead log."""
     return file.with_name(file.name + "-wal")
 
 
@@ -95,7 +96,7 @@ class _Page(NamedTuple):
     salts: tuple[int, int]
     sums: Sums
     fits: bool
-    """Whether its sums are those of its content and of the page before it."""
+    """Whether its checksums fit its content and the page before it."""
 
 
 def _in_pages(
@@ -113,11 +114,11 @@ def _in_pages(
 
 
 def _behind_a_damaged_head(content: bytes) -> LogDamage | None:
-    """A log whose first bytes are damaged, if commits fit each other behind them."""
+    """The damage of a log whose first bytes are wrong, if the commits behind them fit together."""
     for size in (1024, 4096, 512, 2048, 8192, 16384, 32768, 65536):
         for order in "<>":
             pages = _pages(content, size, order, (0, 0))
-            next(pages, None)  # what its sums begin with is in the head
+            next(pages, None)  # the first checksum is in the damaged head
             if any(page.fits and page.commits for page in pages):
                 return LogDamage(1, (len(content) - HEAD) // (FRAME_HEAD + size))
     return None
@@ -142,7 +143,7 @@ def _last_of(content: bytes, size: int, salts: tuple[int, ...]) -> int:
 
 
 def _summed(order: str, content: bytes, before: Sums) -> Sums:
-    """SQLite's checksum of these bytes, going on from the one before."""
+    """SQLite's checksum of these bytes, continued from the one before."""
     first, second = before
     numbers = iter(struct.unpack(f"{order}{len(content) // 4}I", content))
     for number in numbers:

@@ -1,8 +1,8 @@
-"""Who has written to a file and not closed it: how a missing write-ahead log is noticed.
+"""The processes that have a file open for writing, so that a missing write-ahead log is noticed.
 
-The first thing that a process writes is its own name, and that is moved into the file at once. It
-takes the name out again when it closes the file. A file that names somebody and has no log beside
-it was copied, moved or restored without what its log held.
+The first thing that a process writes is its own name, which is moved into the file at once. It
+removes the name when it closes the file. A file that names a process and has no log beside it was
+copied, moved or restored without its log.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from rondel.journal.process import is_alive, this_process
 from rondel.journal.sqlite.database import SYNCHRONOUS, Database, rollback
 
 SHORT = 500_000
-"""Bytes of a log that are moved in no time."""
+"""A log of at most so many bytes is moved quickly."""
 
 
 class Openings:
-    """The names in one file; the caller has the writer's lock."""
+    """The names in one file; the caller holds the writer's lock."""
 
     def __init__(self, database: Database, db: sqlite3.Connection) -> None:
         self._database = database
@@ -28,7 +28,7 @@ class Openings:
             self._clear([])
 
     def announce(self) -> None:
-        """Name this process, once; raises what SQLite raises when the file is locked."""
+        """Write the name of this process, once; raises SQLite's error if the file is locked."""
         if self._announced:
             return
         was_empty = self._log_is_moved()
@@ -45,14 +45,14 @@ class Openings:
                 self._db.execute(f"PRAGMA synchronous = {level}")
 
     def close(self) -> None:
-        """Take the name out, and those of processes that are gone."""
+        """Remove the name, and those of processes that are gone."""
         if self._announced:
             self._clear([this_process()])
 
     def _log_is_moved(self) -> bool:
-        """Whether nothing is in the log that is not in the file."""
+        """Whether the whole log is in the file."""
         if self._database.log_size() > SHORT:
-            return False  # somebody else is named in the file, and sees to the log
+            return False  # another process is named in the file: it keeps the log
         _, pages, moved = self._db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
         return bool(pages == moved)
 
@@ -61,7 +61,7 @@ class Openings:
         return [name for name in names if not is_alive(name)]
 
     def _clear(self, names: list[str]) -> None:
-        with suppress(sqlite3.Error):  # whoever opens the file next does so
+        with suppress(sqlite3.Error):  # the next process that opens the file does so
             try:
                 self._database.begin(self._db)
                 doomed = [(name,) for name in (*names, *self._gone())]

@@ -1,4 +1,4 @@
-"""Reading a file that may not be written: where it is, or as a copy brought up to date."""
+"""Reads a file that may not be written: in place, or as a copy that is brought up to date."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tempfile import mkdtemp
 from rondel.journal.sqlite.log_damage import beside
 
 TRIES = 5
-"""How often a file is copied that somebody writes meanwhile."""
+"""How often the copy is tried again if the file changes meanwhile."""
 
 
 def may_write(file: Path) -> bool:
@@ -20,7 +20,7 @@ def may_write(file: Path) -> bool:
 
 
 class PrivateCopy:
-    """A file and its log in a folder of their own, which goes when nobody holds the copy."""
+    """A copy of a file and its log in a temporary folder, removed with this object."""
 
     def __init__(self, file: Path) -> None:
         folder = mkdtemp(prefix="rondel-")
@@ -41,6 +41,6 @@ class PrivateCopy:
 
 
 def _stamps(file: Path) -> list[tuple[int, int]]:
-    """What changes when somebody writes."""
+    """Figures that change with every write."""
     found = [path.stat() for path in (file, beside(file)) if path.exists()]
     return [(stat.st_size, stat.st_mtime_ns) for stat in found]

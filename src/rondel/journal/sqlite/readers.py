@@ -1,4 +1,4 @@
-"""Connections that read: as many as there are readers at once, each used again."""
+"""Connections for reading: as many as there are readers at once; they are reused."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Readers:
             raise self._database.explain(error) from error
 
     def close(self) -> None:
-        """Let go of the file; connections lent out are closed when they come back."""
+        """Close the connections; those lent out are closed when they come back."""
         self._closed = True
         while self._idle:
             self._idle.pop().close()

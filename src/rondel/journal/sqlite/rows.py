@@ -20,7 +20,7 @@ SELECT s.key, s.id, s.graph_id, s.graph, s.inputs, s.labels, s.status, s.reason,
 FROM session s LEFT JOIN session p ON p.key = s.parent
 """
 _SEALS = 3
-"""How many columns at the end are there to check the others."""
+"""The number of columns at the end that are checksums."""
 
 _FIXED = (
     "SELECT id, graph, graph_id, inputs, labels, created_at, parent, parent_length "
@@ -38,7 +38,7 @@ def seal(db: sqlite3.Connection, key: int) -> None:
 
 
 def state_sum(key: int, status: str, reason: str, updated: float, due: float | None) -> int:
-    """The checksum of what changes in a row; without a time that it is due it is as it ever was."""
+    """The checksum of the part of a row that changes; a deadline counts only if there is one."""
     return checksums.of(key, status, reason, updated, *(() if due is None else (due,)))
 
 
@@ -55,7 +55,7 @@ def set_status(
 
 
 def due(db: sqlite3.Connection, limit: int, noted_after: float) -> list[Due]:
-    """Sessions that need somebody at a time, the earliest first."""
+    """Sessions with a deadline, the earliest first."""
     wanted = (
         "SELECT id, due, updated_at FROM session WHERE due IS NOT NULL AND updated_at > ? "
         "ORDER BY due LIMIT ?"
@@ -72,7 +72,7 @@ def one(db: sqlite3.Connection, id: str) -> SessionRow | None:
 def page(
     db: sqlite3.Connection, status: str | None, graph_id: str | None, before: str | None, limit: int
 ) -> Page:
-    """Sessions, newest first; of one that is damaged only that is told."""
+    """Sessions, newest first; a damaged one is listed as damaged."""
     edge = parse_cursor(before)
     wanted: list[tuple[str, Sequence[Any]]] = [
         ("s.status = ?", (status,)),
@@ -127,7 +127,7 @@ def _row(
 
 
 def check(row: tuple[Any, ...]) -> None:
-    """Refuse a row whose checksums do not fit."""
+    """Raise if the checksums of a row do not fit."""
     key, name, graph_id, graph, inputs, labels, status, reason, created, updated = row[:10]
     length, due, parent, fixed_sum, changing_sum = row[12:]
     fixed = (name, graph, graph_id, inputs, labels, created, parent, row[11])
@@ -148,7 +148,7 @@ def check(row: tuple[Any, ...]) -> None:
 
 
 def graph_key(db: sqlite3.Connection, document: bytes, includes: bytes) -> int:
-    """The key of a graph, which is kept once however many sessions have it."""
+    """The key of a graph, which is stored once for all its sessions."""
     digest = sha256(document + b"\n" + includes).digest()
     db.execute(
         "INSERT OR IGNORE INTO graph (digest, document, includes) VALUES (?, ?, ?)",

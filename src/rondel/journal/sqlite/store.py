@@ -1,6 +1,6 @@
 """The store in a SQLite file: any number of processes, one driver for each session.
 
-Writing is in `writer`, reading ticks in `past`, the file itself in `database`; the schema with
+Writing is in `writer`, reading ticks in `ticks`, the file itself in `database`; the schema with
 its reasons is in `migrations/`.
 """
 
@@ -46,11 +46,11 @@ from rondel.journal.store import (
 )
 
 _FRESH = 0.9
-"""How much of its time the lease that a session was made with must have left to be good for the
-first who asks for it."""
+"""The lease that a session was created with is handed to the first `acquire` while at least this
+share of its time is left."""
 
 LARGEST = 500_000_000
-"""Bytes that one record may have; SQLite takes a little less than a billion."""
+"""The most bytes of one record; SQLite takes a little less than a billion."""
 
 _KEY = "(SELECT key FROM session WHERE id = ?)"
 
@@ -152,7 +152,7 @@ class SqliteStore:
         return self._writer.submit(Write(head, None, change))
 
     def due(self, limit: int = 1000, noted_after: float = 0.0) -> list[Due]:
-        """Sessions that need somebody at a time, the earliest first."""
+        """Sessions with a deadline, the earliest first."""
         with self._readers.snapshot() as db:
             return rows.due(db, limit, noted_after)
 
@@ -246,7 +246,7 @@ class SqliteStore:
             return ticks.read_ticks(db, id, start, stop)
 
     def scan(self, id: str, start: int = 0) -> Iterator[Sequence[AnyTick]]:
-        """The same in batches, for sessions of any length."""
+        """The ticks in batches, for sessions of any length."""
         while batch := self.read(id, start, start + BATCH):
             yield batch
             if len(batch) < BATCH:
@@ -406,20 +406,20 @@ class SqliteStore:
         return self._clock.now()
 
     def ready(self) -> Durable:
-        """None if the file takes writes now; else it does once this has been awaited."""
+        """None if the file takes writes now; otherwise await it first."""
         return self._writer.ready()
 
     def pack(self) -> bool:
-        """Give the space of what was deleted back to the disk."""
+        """Give the space of deleted sessions back to the disk."""
         return self._writer.pack()
 
     def verify(self) -> JournalFindings:
-        """What is wrong with the file and its sessions, and what is not."""
+        """The state of the file and of every session in it."""
         with self._readers.snapshot() as db:
             return findings(db)
 
     def backup(self, target: Path) -> None:
-        """Write all that is durable now to a new file; whoever writes goes on."""
+        """Write all that is durable now to a new file; other writers are not stopped."""
         with self._readers.snapshot() as db:
             copy_to(db, target)
 
@@ -429,7 +429,7 @@ class SqliteStore:
         return self._database.lacks_log
 
     def close(self) -> None:
-        """Make everything durable and let go of the file."""
+        """Make everything durable and close the file."""
         self._readers.close()
         self._writer.close()
 
@@ -450,7 +450,7 @@ class SqliteStore:
     def _changes(
         self, head: Head, status: str | None, reason: str, letter: int | None, due: float | None
     ) -> Callable[[sqlite3.Connection], None]:
-        """What rides along with a tick."""
+        """The changes that go into the transaction of a tick."""
 
         def change(db: sqlite3.Connection) -> None:
             if status is not None:

@@ -1,7 +1,7 @@
 """Reading the ticks of a session from SQLite, across the forks that share them.
 
-A session's ticks hang together backwards: each names the one before. A part is read from the
-nearest indexed tick at or after its end, back to its start.
+Each tick of a session names the one before it. A part is read backwards: from the nearest indexed
+tick at or after its end, to its start.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _QUICK = 1
 """The level of zlib that takes the least time."""
 
 MARK = 64
-"""Every so many ticks one is indexed; the schema has the same number."""
+"""One tick in so many is indexed; the schema has the same number."""
 
 _WALK = """
 WITH RECURSIVE past (n, prev, record, sum) AS (
@@ -86,7 +86,7 @@ Record = tuple[bytes, int | None]
 
 
 def _decoded(id: str, ancestor: Ancestor, first: int, records: list[Record]) -> list[AnyTick]:
-    """The ticks from `first` on; one that is not as it was written is refused."""
+    """The ticks from `first` on; raises if one is damaged."""
     before: int | None = None
     skipped = 0
     if first > ancestor.first:
@@ -113,7 +113,7 @@ def _decoded(id: str, ancestor: Ancestor, first: int, records: list[Record]) -> 
 def _records(
     db: sqlite3.Connection, id: str, ancestor: Ancestor, first: int, end: int
 ) -> list[Record]:
-    """What is stored of the ticks, from the one before the first on, if there is one."""
+    """The stored records, beginning with the one before the first if there is one."""
     entry = ancestor.last
     mark = -(-(end - 1) // MARK) * MARK
     if mark < ancestor.length - 1:
@@ -145,7 +145,7 @@ def snapshots(db: sqlite3.Connection, id: str, at_most: int | None) -> Iterator[
         if row is not None:
             n, state, packed, checksum = row
             if checksum is not None and checksum != checksums.of(ancestor.key, n, state, packed):
-                state = b""  # a snapshot is a shortcut: one that does not fit is not used
+                state = b""  # a snapshot is only a shortcut: a damaged one is not used
             yield n, _unpack(state) if packed else state
 
 

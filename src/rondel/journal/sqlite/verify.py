@@ -1,4 +1,4 @@
-"""Whether a SQLite journal is as it was written: order, gaps and checksums of all that it holds."""
+"""Verifies a SQLite journal: the order, gaps and checksums of everything in it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rondel.journal.sqlite import checksums, rows, working_memory
 from rondel.journal.sqlite.database import UNREADABLE
 
 SHOWN = 5
-"""How many of SQLite's own complaints are told."""
+"""How many of SQLite's own complaints are shown."""
 
 _TICKS = """
 WITH RECURSIVE past (seq, session, n, prev, record, sum) AS (
@@ -64,28 +64,28 @@ _DANGLING: dict[str, str] = {
 
 @dataclass(slots=True)
 class SessionFindings:
-    """What is known of one session."""
+    """The findings about one session."""
 
     key: int
     id: str
     ticks: int = 0
-    """Its own, without the past that it shares."""
+    """The number of its own ticks, without a shared past."""
     unsealed: int = 0
-    """How many of them have no checksum: an earlier version wrote them."""
+    """How many of them have no checksum, because an earlier version wrote them."""
     problems: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class JournalFindings:
-    """What is known of a file and of every session in it."""
+    """The findings about a file and every session in it."""
 
     file: list[str]
-    """What is wrong and belongs to no session."""
+    """Damage that belongs to no session."""
     sessions: list[SessionFindings]
 
 
 def findings(db: sqlite3.Connection) -> JournalFindings:
-    """Look at everything; never raises for what is wrong."""
+    """Check everything; damage is reported and never raised."""
     counts = _counts(db)
     sessions = [_verdict(db, key, counts) for key in _session_keys(db)]
     return JournalFindings(_file_problems(db), sessions)
@@ -119,7 +119,7 @@ def _session_keys(db: sqlite3.Connection) -> list[int]:
 
 
 def _verdict(db: sqlite3.Connection, key: int, counts: dict[int, int] | None) -> SessionFindings:
-    """Whether a session's row and its own ticks are as they were written."""
+    """The findings about a session's row and its own ticks."""
     found = SessionFindings(key, f"number {key}")
     try:
         _check_row(db, found)

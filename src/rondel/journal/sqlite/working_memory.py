@@ -1,7 +1,7 @@
-"""Working memory in a SQLite file: what each call does to an open transaction.
+"""Working memory in a SQLite file; each function works in an open transaction.
 
-What goes wrong here is told as a JournalError and stops nothing else: the journal's own errors
-would end every session that writes to the file.
+An error here is raised as a JournalError and stops nothing else, while an error of the journal
+itself ends every session that writes to the file.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Encoded = list[tuple[MemoryEntry, bytes, bytes]]
 
 
 def explained(call: Callable[P, T]) -> Callable[P, T]:
-    """The call, whose errors are those of working memory and not of the journal."""
+    """The call, with its errors turned into those of working memory."""
 
     @wraps(call)
     def safe(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -50,7 +50,7 @@ def explained(call: Callable[P, T]) -> Callable[P, T]:
 
 
 def encoded(promotion: Promotion) -> Encoded:
-    """The entries with what they hold as JSON; refuses what JSON cannot hold."""
+    """The entries with their values as JSON; raises if JSON cannot hold one."""
     what = f"what {promotion.address} of session {promotion.session!r} emitted"
     return [
         (entry, encode_value(entry.content, what), encode_value(entry.data, what))

@@ -21,26 +21,26 @@ class Head:
         self.length = 0
         """How many ticks it has, with those of the transaction under way."""
         self.last: int | None = None
-        """The place of the last of them."""
+        """The key of the last of them."""
         self.sum = 0
-        """The checksum of the last of them, or what the chain begins with."""
+        """The checksum of the last of them, or the first value of the chain."""
         self.stored = 0
         """How many it has without those of the transaction under way."""
         self.owner: str | None = None
         self.until = 0.0
-        """When the lease ends that the session was made with, until somebody has asked for it."""
+        """When the lease ends that the session was created with, until `acquire` takes it."""
         self.error: RondelError | None = None
         """Why the session takes no more writes, until it is acquired again."""
 
     def place(self, length: int, last: int | None, sum: int | None) -> None:
-        """Its ticks end there."""
+        """Set where its ticks end."""
         self.length = self.stored = length
         self.last = last
         self.sum = first(self.key) if sum is None else sum
 
 
 class Write:
-    """A tick, or another change, and the future of whoever waits until it is durable."""
+    """A tick or another change, and the future of the caller that waits until it is durable."""
 
     __slots__ = ("alone", "also", "deadline", "error", "future", "head", "record")
 
@@ -57,15 +57,15 @@ class Write:
         self.record = record
         self.also = also
         self.deadline = deadline
-        """When it is refused if another process is still in the way, by the monotonic clock."""
+        """When it is given up if another process still holds the lock, by the monotonic clock."""
         self.alone = alone
-        """Whether it is written in a transaction of its own, after all that came before."""
+        """Whether it is written in a transaction of its own, after all earlier writes."""
         self.error: RondelError | None = None
         self.future: asyncio.Future[None] | None = None
         """None if nobody can wait for it."""
 
     def settle(self) -> None:
-        """It is durable or has its error: whoever waits goes on, in a later turn of their loop."""
+        """It is durable or has failed: the waiting caller goes on, in a later turn of its loop."""
         future = self.future
         if future is None or future.done():
             return
@@ -73,10 +73,10 @@ class Write:
             future.set_result(None)
         else:
             future.set_exception(self.error)
-            future.exception()  # nobody has to ask: the session takes no more writes
+            future.exception()  # marked as seen: the session's next write raises it again
 
 
 def settle_all(writes: list[Write]) -> None:
-    """Let all who wait for these go on; called in their loop."""
+    """Let all callers that wait for these go on; called in their loop."""
     for write in writes:
         write.settle()

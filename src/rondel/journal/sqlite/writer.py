@@ -1,11 +1,11 @@
-"""The one hand that writes to a SQLite journal: whatever is queued shares a commit.
+"""The only writer of a SQLite journal: all queued writes share one commit.
 
-A lone session commits where it appends, the quick way (`follower`): handing over to a thread
-costs several times what the commit does. When several sessions append in the same turn of the
-event loop, the turn ends with one commit for all of them. On a disk where a commit takes long, and
-while another process holds the lock, a thread commits and the loop runs on; however long that
-takes, nothing queued is lost. The thread also moves what was committed from the write-ahead log
-into the file, which takes the longest.
+A session that writes alone commits at once, on the fast path (`follower`), since a change of
+threads costs several times as much as the commit. If several sessions append in the same turn of
+the event loop, one commit at the end of the turn writes all of them. On a slow disk, and while
+another process holds the lock, a thread commits and the loop runs on; nothing queued is lost,
+however long that takes. The thread also moves commits from the write-ahead log into the file,
+which takes the longest.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from rondel.journal.sqlite.write import Head, Write, settle_all
 from rondel.journal.store import Durable
 
 SLOW = 0.001
-"""Seconds of a commit above which it is left to the thread."""
+"""If commits take longer than this many seconds, the thread makes them."""
 
 _SMOOTHING = 0.2
 _HICCUP = 2 * SLOW
-"""What a commit counts at most: four slow ones in a row make a slow disk, one does not."""
+"""The most seconds that one commit counts: four slow commits in a row mean a slow disk."""
 
 _running_loop = asyncio._get_running_loop
 
@@ -62,7 +62,7 @@ class Writer:
         self._turn: asyncio.AbstractEventLoop | None = None
         """The loop that will commit the queue at the end of its turn."""
         self._pace = 0.0
-        """What a commit has taken of late."""
+        """A running average of the seconds that a commit takes."""
         self._thread: threading.Thread | None = None
         self._bell = threading.Event()
         self._log = Log(database, self._db)
@@ -73,7 +73,7 @@ class Writer:
     # What the store asks for
 
     def append(self, head: Head, record: bytes) -> Durable:
-        """Write a tick in its turn; None if that has happened already."""
+        """Queue a tick; None if it is durable already."""
         loop = self._turn
         if loop is not None and loop is _running_loop() and self._stopped is None:
             self._latest = head
@@ -88,7 +88,7 @@ class Writer:
         return self.submit(Write(head, record))
 
     def submit(self, write: Write) -> Durable:
-        """Write it in its turn; None if that has happened already."""
+        """Queue a write; None if it is durable already."""
         self._demand_open()
         alone = self._latest is write.head and not self._queue
         self._latest = write.head
@@ -123,8 +123,8 @@ class Writer:
     ) -> T:
         """Do the job in a transaction of its own, after what is queued for the session.
 
-        What need not outlast a power cut is spared the wait for the disk; `pages` is what a large
-        one adds to the log. Raises JournalLocked if another process is in the way too long.
+        Without `must_last` it does not wait for the disk. `pages` is what a large job adds to the
+        log. Raises JournalLocked if another process holds the lock too long.
         """
         relax = not must_last and self._database.durability == "full"
         with self._writing:
@@ -150,7 +150,7 @@ class Writer:
             return result
 
     def run_soon(self, id: str, job: Job[object]) -> None:
-        """Do the job now, or as soon as another process lets go of the file."""
+        """Do the job now, or as soon as another process releases the lock."""
         try:
             self.run(id, job, must_last=False, patient=_running_loop() is None)
         except JournalLocked:
@@ -160,7 +160,7 @@ class Writer:
             self._ring()
 
     def ready(self) -> Durable:
-        """None if the file takes writes now; else it does once this has been awaited."""
+        """None if the file takes writes now; otherwise await it first."""
         loop = _running_loop()
         if loop is None:
             return None
@@ -173,7 +173,7 @@ class Writer:
         return None
 
     def pack(self) -> bool:
-        """Give the space of what was deleted back; False if somebody else is in the way."""
+        """Give the space of deleted sessions back; False if another process is in the way."""
         with self._writing:
             try:
                 self._flush()
@@ -201,7 +201,7 @@ class Writer:
         return self._version
 
     def close(self) -> None:
-        """Write what is queued and let go of the file."""
+        """Write what is queued and close the file."""
         with self._writing:
             if isinstance(self._stopped, JournalClosed):
                 return
@@ -223,7 +223,7 @@ class Writer:
     # Where a write is committed
 
     def _commit_here(self, write: Write) -> None:
-        """In this thread, which has no loop and can wait."""
+        """Commit in this thread, which has no event loop and can wait."""
         with self._writing:
             self._flush()
             self._commit([write])
@@ -231,7 +231,7 @@ class Writer:
             raise write.error
 
     def _commit_at_once(self, write: Write) -> bool:
-        """In this turn, unless somebody is in the way."""
+        """Commit in this turn of the loop, unless another process holds the lock."""
         if not self._writing.acquire(blocking=False):
             return False
         try:
@@ -246,7 +246,7 @@ class Writer:
         return True
 
     def _end_turn(self, loop: asyncio.AbstractEventLoop) -> None:
-        """At the end of a loop's turn: one commit for all who appended in it."""
+        """Make one commit at the end of a loop's turn, for all appends of that turn."""
         self._turn = None
         if not self._queue:
             return
@@ -282,9 +282,9 @@ class Writer:
                 time.sleep(NAP)
 
     def _is_held_up(self) -> bool:
-        """Write what is queued; True if another process is in the way, and all is as it was.
+        """Write what is queued; True if another process holds the lock and nothing was written.
 
-        The lock is given back between two tries, so that nobody here waits for that process.
+        This writer's own lock is released between two tries, so that no other thread waits.
         """
         with self._writing:
             if isinstance(self._stopped, JournalClosed):
@@ -310,9 +310,9 @@ class Writer:
         return batch
 
     def _flush(self, *, patient: bool = True) -> RondelError | None:
-        """Write all that is queued; an error, if some of it could not be.
+        """Write all that is queued; returns the error if some of it could not be written.
 
-        Raises JournalLocked if another process is in the way; all is then queued as it was.
+        Raises JournalLocked if another process holds the lock; everything then stays queued.
         """
         failed: RondelError | None = None
         while self._queue:
@@ -331,7 +331,7 @@ class Writer:
         return failed
 
     def _refuse_late(self, error: JournalLocked) -> None:
-        """Give up what does not wait for another process for ever."""
+        """Give up the writes whose deadline has passed."""
         now = time.monotonic()
         late = [w for w in list(self._queue) if w.deadline is not None and w.deadline <= now]
         for write in late:
@@ -340,7 +340,7 @@ class Writer:
         self._wake(late)
 
     def _flush_at_last(self) -> RondelError | None:
-        """Write all that is queued, or say why it will never be written."""
+        """Write all that is queued, or give each write the reason why it never will be."""
         try:
             return self._flush()
         except JournalLocked as error:
@@ -351,7 +351,7 @@ class Writer:
             return error
 
     def _follow(self, head: Head, record: bytes) -> bool:
-        """Write a tick the quick way; False if that way is not open."""
+        """Write a tick on the fast path; False if that does not apply."""
         if ARMED:
             crash_point("before_commit")
         self._demand_file()
@@ -366,7 +366,7 @@ class Writer:
         return True
 
     def _begin(self, *, patient: bool) -> None:
-        """Open a transaction; JournalLocked is raised if another process is in the way."""
+        """Open a transaction; raises JournalLocked if another process holds the lock."""
         self._demand_open()
         self._demand_file()
         self._follower.let_go()
@@ -381,7 +381,7 @@ class Writer:
             raise self._explain(error) from error
 
     def _demand_file(self) -> None:
-        """Refuse to write where nobody will find it: the file was deleted, or replaced."""
+        """Raise if the file was deleted or replaced, so that nobody would find what is written."""
         if not self._database.is_in_place():
             self._stopped = JournalUnwritable(
                 f"the journal {self._database.path} was deleted or replaced while it was in use; "
@@ -390,7 +390,7 @@ class Writer:
             self._demand_open()
 
     def _commit(self, batch: list[Write]) -> None:
-        """Write the batch, waiting for other processes; each write has its error or is durable."""
+        """Write the batch, waiting for other processes; each write is durable or has its error."""
         try:
             self._begin(patient=True)
         except JournalLocked:
@@ -401,7 +401,7 @@ class Writer:
             self._finish(batch)
 
     def _try_commit(self, batch: list[Write]) -> bool:
-        """The same without waiting; False if another process is writing."""
+        """Write the batch without waiting; False if another process is writing."""
         try:
             self._begin(patient=False)
         except JournalLocked:
@@ -420,7 +420,7 @@ class Writer:
             began = time.perf_counter()
             self._db.execute("COMMIT")
             self._committed(began, pages)
-        except Exception as error:  # whatever it is, those who wait must hear of it
+        except Exception as error:  # any error must reach the waiting callers
             rollback(self._db)
             self._refuse(batch, self._explain(error))
             return
@@ -437,13 +437,13 @@ class Writer:
 
     @staticmethod
     def _refuse(batch: list[Write], error: RondelError) -> None:
-        """Nothing of the batch was written, so its sessions are not what their drivers think."""
+        """Refuse the whole batch; its sessions take no writes until they are acquired again."""
         for write in batch:
             write.error = write.error or error
             write.head.error = write.head.error or error
 
     def _explain(self, error: Exception) -> JournalError:
-        """What went wrong; unless trying again may help, nothing is written any more."""
+        """The error in plain words; unless it may pass, the writer refuses all further writes."""
         if isinstance(error, sqlite3.Error):
             explained = self._database.explain(error)
             if is_busy(error):
@@ -457,7 +457,7 @@ class Writer:
 
     @staticmethod
     def _wake(batch: list[Write], here: asyncio.AbstractEventLoop | None = None) -> None:
-        """Tell everybody who waits, with one call for each loop; `here` is the running one."""
+        """Wake the waiting callers, with one call for each loop; `here` is the running one."""
         if ARMED:
             crash_point("before_wake")
         waited: dict[asyncio.AbstractEventLoop, list[Write]] = {}
@@ -468,5 +468,5 @@ class Writer:
             if loop is here:
                 settle_all(writes)
             else:
-                with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                with suppress(RuntimeError):  # the loop is closed: no caller waits any more
                     loop.call_soon_threadsafe(settle_all, writes)
