@@ -1,4 +1,4 @@
-"""Where the agents of a graph are: nodes of their own, and inside nodes that ask several."""
+"""Finds the agents of a graph, also inside nodes with several, and changes their provider."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ PLACES: dict[str, tuple[Path, ...]] = {
 """The paths of agent configs in the config of each node type that has some."""
 
 EMBEDDINGS: dict[str, tuple[Path, ...]] = {"memory": (("embedding",),)}
-"""The same for the configs of models that embed."""
+"""The paths of the configs of embedding models."""
 
 OFFLINE = ("scripted", "simulated")
-"""Providers without a network: what is run on them embeds without one too."""
+"""Providers without a network; a run on one of them uses a simulated embedding model too."""
 
 
 def provider_and_model(wanted: str) -> tuple[str, str | None]:
@@ -77,7 +77,7 @@ def with_provider(node: NodeSpec, wanted: str) -> NodeSpec:
 
 
 def without_network(node: NodeSpec) -> NodeSpec:
-    """The node with the model by which it finds things simulated."""
+    """The node with its embedding models simulated."""
     config = node.config
     for (field,) in EMBEDDINGS.get(node.type, ()):
         if (embedding := getattr(config, str(field), None)) is not None:
@@ -104,7 +104,7 @@ def _is_agent(value: Any) -> bool:
 
 
 def _replaced(value: Any, path: Path, wanted: str) -> Any:
-    """The value with the agents at a path on another provider; itself if nothing changes."""
+    """The value with the agents at a path on another provider; unchanged if there are none."""
     if not path:
         provider, model = provider_and_model(wanted)
         named = {"name": model} if model else {}
@@ -143,7 +143,7 @@ def replace_in_document(document: dict[str, Any], provider: str) -> None:
 
 
 def replace_in_files(graph: Graph, provider: str) -> None:
-    """The same for agents of graph files that the graph names: in its plan, and in the copies of
+    """Put the agents of included graph files on another provider: in the plan, and in the copies of
     these files that a session keeps.
     """
     for document in graph.includes.values():
@@ -155,7 +155,7 @@ def replace_in_files(graph: Graph, provider: str) -> None:
 
 
 def _replace(config: dict[str, Any], wanted: str) -> None:
-    """Another provider, without the address, the key and the options of the old one."""
+    """Set another provider, and drop the address, the key and the options of the old one."""
     from rondel.nodes.agent import AgentConfig
 
     provider, model = provider_and_model(wanted)

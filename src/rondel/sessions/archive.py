@@ -1,6 +1,6 @@
 """A session as a file: JSON lines, first the session, then every tick as the journal has it.
 
-What is attached to its messages comes last, a line each, as base64; a file with such lines is of
+The attachments of its messages come last, one line each, as base64; a file with such lines has
 version 2.
 """
 
@@ -50,7 +50,7 @@ class Attachment(msgspec.Struct):
 
 
 class Archived(msgspec.Struct):
-    """A session out of a file: its row, without a parent, and its ticks."""
+    """A session read from a file: its row, without a parent, and its ticks."""
 
     row: SessionRow
     ticks: list[AnyTick]
@@ -58,11 +58,11 @@ class Archived(msgspec.Struct):
     reason: str
     attachments: list[bytes]
     due: float | None
-    """When it needs somebody though nobody asks."""
+    """Its deadline, if it has one."""
 
 
 def write_session(store: Store, row: SessionRow, stream: BinaryIO) -> int:
-    """Write a session, the past it shares included; the number of ticks."""
+    """Write a session, a shared past included; returns the number of ticks."""
     attached = store.attachments(row.id)
     header = Header(
         KIND,
@@ -93,7 +93,7 @@ def write_session(store: Store, row: SessionRow, stream: BinaryIO) -> int:
 
 
 def read_session(file: str, lines: Iterable[bytes]) -> Archived:
-    """The session of a file; raises CallError if it is none, or not whole."""
+    """The session of a file; raises CallError if the file is no archive or incomplete."""
     rest = iter(lines)
     header = _header(file, next(rest, b""))
     numbered = ((number, line) for number, line in enumerate(rest, 2) if line.strip())
@@ -119,7 +119,7 @@ def read_session(file: str, lines: Iterable[bytes]) -> Archived:
 
 
 def with_id(archived: Archived, id: str) -> Archived:
-    """The same under another id."""
+    """The session under another id."""
     return msgspec.structs.replace(archived, row=msgspec.structs.replace(archived.row, id=id))
 
 
@@ -160,7 +160,7 @@ def _attachment(file: str, number: int, line: bytes) -> bytes:
 
 
 def _folded(file: str, row: SessionRow, ticks: list[AnyTick]) -> SessionState:
-    """The state that the ticks lead to, which is also the proof that they fit the graph."""
+    """The state that the ticks fold to; folding proves that they fit the graph."""
     try:
         state = SessionState(Graph.outline(row.document, row.includes).plan())
     except (GraphError, AttributeError, KeyError, TypeError) as error:
@@ -168,6 +168,6 @@ def _folded(file: str, row: SessionRow, ticks: list[AnyTick]) -> SessionState:
     for number, tick in enumerate(ticks, 2):
         try:
             apply(state, tick)
-        except Exception as error:  # the fold trusts its journal; a file is not to be trusted
+        except Exception as error:  # the fold trusts its journal; a file may hold anything
             raise CallError(f"{file}:{number}: the tick does not fit the session") from error
     return state

@@ -1,4 +1,4 @@
-"""What a graph written in Python holds itself, and no document can: its functions."""
+"""The functions of a graph that is written in Python; no document can hold them."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ class Functions:
 
     def __init__(self) -> None:
         self.processors: dict[str, Processor] = {}
-        """By node."""
+        """The processor of each node that has one."""
         self.on_edges: dict[str, Working] = {}
         self.code: dict[str, Any] = {}
-        """What the author wrote, by the part of the graph that calls it."""
+        """The author's code, by the part of the graph that calls it."""
 
     def __bool__(self) -> bool:
         return bool(self.processors or self.on_edges)
 
     def condition(self, name: str, function: Callable[..., Any]) -> dict[str, Any]:
-        """Keep a condition; what the document says of it."""
+        """Keep a condition, and return its entry in the document."""
         return self._keep(name, FunctionCondition(function))
 
     def process(self, name: str, function: Callable[..., Any]) -> dict[str, Any]:
-        """Keep an edge's process; what the document says of it."""
+        """Keep an edge's process, and return its entry in the document."""
         return self._keep(name, FunctionProcess(function))
 
     def _keep(self, name: str, working: Working) -> dict[str, Any]:
@@ -46,7 +46,7 @@ class Functions:
         return {"type": FUNCTION, "config": {"name": name}}
 
     def completed(self, spec: GraphSpec, registry: Registry) -> GraphSpec:
-        """The graph with these functions, and with those that it names and a registry knows."""
+        """The graph with these functions, and with the registered functions that it names."""
         return _Completing(registry, self.processors, self.on_edges).graph(spec)
 
 

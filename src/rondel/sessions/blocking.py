@@ -1,4 +1,4 @@
-"""Rondel for programs that do not wait by themselves."""
+"""Rondel for programs without an event loop."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def run(
     allow_python: bool = False,
     allow_commands: bool = False,
 ) -> Result:
-    """Run a graph in memory and wait for its result: the blocking one-liner."""
+    """Run a graph in memory, block until it is over, and return its result."""
 
     async def main() -> Result:
         async with Engine(

@@ -1,4 +1,4 @@
-"""The time of each session: the store's, unless the session's past is ahead of it."""
+"""The clock of each session: the store's, unless the session's past is ahead of it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from rondel.journal.store import Store
 
 
 class Clocks:
-    """Keeps a clock for each session that was last driven by a clock which was ahead."""
+    """Keeps a clock for each session whose last driver's clock was ahead."""
 
     def __init__(self, store: Store) -> None:
         self._now = store.now
         self._ahead: dict[str, Clock] = {}
 
     def of(self, id: str, state: SessionState) -> Callable[[], float]:
-        """The clock of a session; it is never behind what the session has recorded."""
+        """The clock of a session; it never shows less than the session's last tick."""
         if self._now() >= state.last_at:
             self._ahead.pop(id, None)
             return self._now

@@ -1,4 +1,4 @@
-"""Which code a session began with, and whether it goes on with the same."""
+"""Notes which functions a session began with, and notices when they have changed."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from rondel.sessions.graph import Graph
 log = logging.getLogger("rondel.sessions")
 
 FUNCTIONS = "functions"
-"""The label of sessions whose graph calls functions: a fingerprint of each."""
+"""The label with a fingerprint of each function that the session's graph calls."""
 
 
 def fingerprints_of(graph: Graph) -> dict[str, str]:
-    """What each function does that the graph calls, in few letters, by its place in the graph."""
+    """The fingerprint of each function that the graph calls, by its place in the graph."""
     own = {name: fingerprint(code) for name, code in graph.code.items()}
     return own | _registered(graph.registry, graph.document)
 
 
 def change_of_code(row: SessionRow, now: Mapping[str, str]) -> str:
-    """Which functions are not what they were when the session began, in words; empty if none."""
+    """A sentence that names the functions that changed since the session began; empty if none."""
     names = changed(row.labels.get(FUNCTIONS, {}), now)
     return f"{_listed(names)} changed since session {row.id} began" if names else ""
 
 
 def check_code(row: SessionRow, now: Mapping[str, str], *, strict: bool) -> None:
-    """Tell if a session is about to go on with other code; refuse it if that is asked for."""
+    """Warn if a session would go on with changed functions; if `strict`, raise CodeChanged."""
     before = row.labels.get(FUNCTIONS, {})
     if change := change_of_code(row, now):
         if strict:

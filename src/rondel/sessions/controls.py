@@ -1,4 +1,4 @@
-"""What can be done to a session from outside; each knows when it is right, and what it records."""
+"""The controls of a session; each knows which states take it, and which tick it records."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Control(msgspec.Struct, frozen=True, tag_field="do", omit_defaults=True):
     """The base of all controls; `by` says who asked for it.
 
     Each has a method `tick(session, state, now)`: the tick to record, or None if there is nothing
-    to do; it raises WrongState where the session's state does not take it.
+    to do; it raises WrongState if the session's state does not take it.
     """
 
     by: str = ""
@@ -132,12 +132,12 @@ _decoder: msgspec.json.Decoder[AnyControl] = msgspec.json.Decoder(AnyControl)
 
 
 def to_letter(control: AnyControl) -> bytes:
-    """A control as another process will read it."""
+    """A control as the content of a letter."""
     return msgspec.json.encode(control)
 
 
 def from_letter(letter: bytes) -> AnyControl:
-    """A control that another process left; raises CallError for one that is not known here."""
+    """The control in a letter; raises CallError if this version does not know it."""
     try:
         return _decoder.decode(letter)
     except msgspec.MsgspecError as error:
@@ -145,16 +145,16 @@ def from_letter(letter: bytes) -> AnyControl:
 
 
 REFUSALS = (WrongState, CallError)
-"""What a session says against a control."""
+"""The errors with which a session refuses a control."""
 
 
 def refusal_of(error: WrongState | CallError) -> str:
-    """A refusal as the sender of a letter will read it."""
+    """An error as the text of a reply."""
     return f"{type(error).__name__}: {error}"
 
 
 def raise_refusal(refusal: str) -> NoReturn:
-    """Raise what whoever read a letter had against it, in its words."""
+    """Raise the error that a reply holds."""
     kind, _, sentence = refusal.partition(": ")
     raise (CallError if kind == CallError.__name__ else WrongState)(sentence)
 

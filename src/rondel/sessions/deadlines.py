@@ -1,6 +1,6 @@
-"""When sessions need somebody though nobody asks, and who is there then.
+"""Wakes sessions when their deadlines pass.
 
-What is due stands in the store, in an index: a session that waits is not read before its time.
+The store keeps an index of deadlines, so a waiting session is not read before its time.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ LOOK = 1.0
 """Seconds between looks for deadlines that other processes have noted."""
 
 SOON = 0.02
-"""Seconds after which a deadline has passed for sure, and whoever asked has seen to it."""
+"""Seconds that the driver of a session has to act on its deadline first."""
 
 LATER = 10.0
-"""Seconds after which a session is tried again that nobody here could attend to."""
+"""Seconds after which a session that could not be driven here is tried again."""
 
 FEW = 100
 """How many sessions are looked at together."""
 
 ALL = 1 << 60
-"""More sessions than there are."""
+"""A limit above any number of sessions."""
 
 Wake = Callable[[str], Awaitable[None]]
-"""Attends to a session whose deadline has passed, if that can be done here."""
+"""Goes on with a session whose deadline has passed, if this process can."""
 
 
 def due_at(state: SessionState, now: float) -> float | None:
-    """When a session that rests needs somebody, by a store whose clock shows `now`.
+    """The next deadline of a session at rest, by a store whose clock shows `now`.
 
     The session's own clock may be ahead of it.
     """
@@ -44,15 +44,15 @@ def due_at(state: SessionState, now: float) -> float | None:
 
 
 class DeadlineWatch:
-    """Wakes the sessions of a store when they are due, whoever noted that."""
+    """Wakes the sessions of a store at their deadlines, whichever process noted them."""
 
     def __init__(self, store: Store, wake: Wake) -> None:
         self._store = store
         self._wake = wake
         self._tried: dict[str, float] = {}
-        """Sessions that were woken and are due still, and when they are woken again."""
+        """When sessions that were woken and are still due are woken again."""
         self._ahead: dict[str, float] = {}
-        """Sessions whose deadline was noted by a clock that was ahead: when they are due here."""
+        """The corrected deadlines of sessions whose driver's clock was ahead."""
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -78,13 +78,13 @@ class DeadlineWatch:
             await asyncio.sleep(pause)
 
     async def _allow_for_clocks(self) -> None:
-        """A deadline noted by a clock that was ahead of today's is not later for that."""
+        """Correct the deadlines that were noted by a clock that was ahead."""
         now = self._store.now()
         found = await asyncio.to_thread(self._store.due, ALL, now)
         self._ahead = {due.session: due.at - (due.noted - now) for due in found}
 
     async def _look(self) -> float:
-        """Wake what is due; seconds until the next look."""
+        """Wake what is due; returns the seconds until the next look."""
         count = FEW + len(self._tried)
         found = await asyncio.to_thread(self._store.due, count)
         now = self._store.now()

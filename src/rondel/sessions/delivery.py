@@ -1,4 +1,4 @@
-"""The one way for a control to reach a session, and for its sender to learn what became of it."""
+"""The one way in which a control reaches a session and its sender learns the outcome."""
 
 from __future__ import annotations
 
@@ -29,33 +29,33 @@ if TYPE_CHECKING:
     from rondel.sessions.local_session import LocalSession
 
 LOOK = 0.03
-"""Seconds between looks what became of a letter."""
+"""Seconds between two looks for a reply."""
 
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """What became of a control that was not refused."""
+    """The outcome of a control that was not refused."""
 
     changed: bool = True
     """False if there was nothing to do."""
     driver: str | None = None
-    """The other process that carried it out, or will, in words."""
+    """The other process that carried it out or will, as text."""
     taken: bool = True
-    """False if that process has not replied yet: its letter lies there still."""
+    """False if that process has not replied yet; the letter stays."""
 
 
 class ControlDelivery:
-    """Has a control carried out here if the session can be had, else by the one who drives it."""
+    """Carries out a control here if the session is free, otherwise through its driver."""
 
     def __init__(self, session: LocalSession, patience: float | None = None) -> None:
         self._session = session
         self._all = session.all
         self._store = session.store
         self._patience = patience
-        """Seconds that another process has to reply; None is as long as it takes."""
+        """Seconds that another process has to reply; None is without limit."""
 
     async def deliver(self, control: AnyControl, *, run: bool) -> Delivered:
-        """Returns when it is in the journal, or there was nothing to do; raises its refusal."""
+        """Returns when it is in the journal or there was nothing to do; raises if it is refused."""
         session = self._session
         if isinstance(control, Resume) and await session.is_over_for_good():
             return Delivered(changed=False)
@@ -73,13 +73,13 @@ class ControlDelivery:
     async def _carry_out(self, control: AnyControl, run: bool) -> bool:
         session = self._session
         if session.drive is None and (not run or isinstance(control, Stop | Pause)):
-            return await self._record(control)  # which takes none of its functions
+            return await self._record(control)  # recording needs none of its functions
         return await session.carry_out(control)
 
     async def _send(self, control: AnyControl, run: bool) -> Delivered:
         """Leave a letter for the process that drives the session, and wait for its reply.
 
-        If that process lets go of the session before, the letter is carried out here.
+        If that process releases the session first, the letter is carried out here.
         """
         session = self._session
         driver, waited = self._all.driver_of(session.id), 0.0
@@ -105,7 +105,7 @@ class ControlDelivery:
         return self._store.post(self._session.id, to_letter(control))
 
     async def _takes_over(self, control: AnyControl, letter: int, run: bool) -> bool:
-        """Nobody drives the session: read its letters here, one's own among them."""
+        """If nobody drives the session any more, read its letters here, this one among them."""
         session = self._session
         with suppress(SessionBusy):
             if session.drive is not None:
@@ -119,9 +119,9 @@ class ControlDelivery:
         return False
 
     async def _record(self, control: AnyControl, letter: int | None = None) -> bool:
-        """Record a control and do not go on; False if there was nothing to record.
+        """Record a control without going on; False if there was nothing to record.
 
-        Nothing runs here, so no function is needed. The letter it came by, if any, is answered.
+        Nothing runs, so no function is needed. If the control came by letter, that is answered.
         """
         session = self._session
         self._all.take(session)
@@ -134,7 +134,7 @@ class ControlDelivery:
             if tick is None:
                 return False
             if state.status == "running" and not isinstance(tick, ticks.Resumed):
-                await self._append(state, ticks.Resumed(tick.at))  # nobody ran it until now
+                await self._append(state, ticks.Resumed(tick.at))  # it was never driven
             await self._append(state, tick, letter)
             return True
         finally:
@@ -146,7 +146,7 @@ class ControlDelivery:
     def _asked(
         self, control: AnyControl, state: SessionState, letter: int | None
     ) -> ticks.AnyTick | None:
-        """The tick of a control; a letter that leads to none is told so, and why."""
+        """The tick of a control; a letter that leads to none is answered with the reason."""
         session, store = self._session, self._store
         try:
             tick = control.tick(session.id, state, self._all.clocks.of(session.id, state)())

@@ -125,7 +125,7 @@ class Engine:
         return session
 
     async def recover(self) -> list[Session]:
-        """Go on with what a process which is gone left running; mind all deadlines from now on."""
+        """Go on with sessions whose process is gone, and watch all deadlines from now on."""
         found = []
         for status in ("running", "pending"):
             before: str | None = None
@@ -169,7 +169,7 @@ class Engine:
         media_type: str | None = None,
         name: str | None = None,
     ) -> Part:
-        """Keep a file, or bytes, for messages: start a session with it among its `attachments`."""
+        """Keep a file or bytes; start a session with the result among its `attachments`."""
         return await self.attachments.add(source, media_type, name)
 
     async def load(self, part: Part) -> bytes:
@@ -181,8 +181,8 @@ class Engine:
     ) -> list[MemoryEntry]:
         """Put what a finished step emitted into the working memory of its session's group.
 
-        `confidence` vouches for it in the place of its own `data.confidence`. A message that is
-        not sure enough is left out; if that is all there is, it is refused.
+        `confidence` takes the place of the messages' own `data.confidence`. Messages below the
+        graph's confidence are left out; if none is left, it raises CallError.
         """
         if confidence is not None and not 0 <= confidence <= 1:
             raise CallError(f"a confidence is a number from 0 to 1, not {confidence:g}")
@@ -196,11 +196,11 @@ class Engine:
         return await asyncio.to_thread(memory.promote, *where, step.messages, confidence)
 
     async def drain(self, grace: float) -> None:
-        """Begin no further step; those under way have so many seconds to end."""
+        """Begin no further step; steps under way have `grace` seconds to end."""
         await self._local.drain(grace)
 
     async def close(self) -> None:
-        """Let go of every session; each goes on where it is when somebody resumes it."""
+        """Release every session; each can be resumed from where it is."""
         self._closed = True
         await self._local.close()
         self.store.close()
@@ -214,15 +214,15 @@ class Engine:
 
     @property
     def expectation(self) -> Expectation:
-        """What sessions of its graphs are expected to take."""
+        """How many tokens sessions are expected to take."""
         return self._local.expectation
 
     def driver_of(self, id: str) -> str | None:
-        """The other living process that drives the session, in words, or None."""
+        """The other living process that drives the session, as text, or None."""
         return self._local.driver_of(id)
 
     def can_run(self, row: SessionRow) -> bool:
-        """Whether all is here that the store does not keep."""
+        """Whether the functions and secrets of the session's graph are here."""
         return self._local.graphs.can_run(row)
 
     def outline_of(self, row: SessionRow) -> Graph:
@@ -230,7 +230,7 @@ class Engine:
         return self._local.graphs.outline(row)
 
     def bind(self, graph: Graph) -> Binding:
-        """The graph with its working parts; built once for each graph."""
+        """The graph with its processors and conditions; built once for each graph."""
         return self._local.graphs.bind(graph)
 
     # Inside

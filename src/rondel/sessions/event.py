@@ -1,4 +1,4 @@
-"""One thing the outside sees of a session."""
+"""Events, and messages as events show them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 
 class Event(msgspec.Struct, frozen=True, gc=False):
-    """One thing the outside sees; `seq` is None for live events, which are not durable."""
+    """One event of a session; `seq` is None for live events, which are not durable."""
 
     seq: int | None
     event: str
@@ -25,7 +25,7 @@ class Event(msgspec.Struct, frozen=True, gc=False):
 
 
 def message_json(message: Any) -> dict[str, Any]:
-    """A message as the outside sees it."""
+    """A message as JSON."""
     return {
         "source": message.source,
         "role": message.role,

@@ -16,21 +16,21 @@ from rondel.journal.store import SessionRow, Store
 from rondel.sessions.graph import Graph
 
 PAST, ENOUGH = 20, 5
-"""The newest past sessions that count, and how many there must be."""
+"""How many of the newest past sessions count, and how many there must be."""
 
 READ = 20_000
-"""Ticks of past sessions that are read at most: no start waits for a long past."""
+"""The most ticks of past sessions that are read, so that a start never waits long."""
 
 PERCENTILE = 0.95
 
 FRESH, STALE = 1.0, 60.0
-"""Seconds for which a look at the past holds after a session has ended here, and otherwise."""
+"""Seconds for which a look at past sessions holds: after a session ended here, and otherwise."""
 
 OVER = ("completed", "bounded")
 
 
 class Expected(NamedTuple):
-    """A number of tokens, and where it comes from."""
+    """A number of tokens, and its source."""
 
     tokens: int | None = None
     source: str = ""
@@ -50,13 +50,13 @@ class _Known:
         self.expected = UNKNOWN
         self.looked = 0.0
         self.ended = True
-        """Whether a session of it has ended here since the last look."""
+        """Whether a session of this graph ended here since the last look."""
         self.spent: dict[str, int] = {}
-        """By past session, the tokens it took."""
+        """The tokens of each past session."""
 
 
 class Expectation:
-    """What sessions of graphs are expected to take: what past ones did, else what is proven."""
+    """Expects a session to take what past ones took, or else what the certificate says."""
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
@@ -65,8 +65,8 @@ class Expectation:
         self.minds_the_past = True
 
     def of(self, graph: Graph, plan: Plan) -> Expected:
-        """What the next session of the graph will take; nothing is known of those without models
-        or without a breaker that wants to know."""
+        """The expected tokens of the graph's next session; None for a graph without models or
+        without a breaker that needs the figure."""
         known = self._graphs.get(graph)
         if known is None or known.plan is not plan:
             if graph in self._graphs and known is None:
@@ -90,7 +90,7 @@ class Expectation:
         return self._clock() - known.looked > (FRESH if known.ended else STALE)
 
     def _look(self, graph: Graph, known: _Known) -> None:
-        """Read what the newest past sessions took, each once."""
+        """Read the tokens of the newest past sessions, each session once."""
         known.looked, known.ended = self._clock(), False
         before, known.spent, left = known.spent, {}, READ
         for row in self._past(graph):
@@ -126,7 +126,7 @@ class Expectation:
 
 
 def _first_look(plan: Plan) -> _Known | None:
-    """What is proven of a graph; None if nobody needs to know."""
+    """The figures of a graph's certificate; None if they are not needed."""
     breaker = plan.spec.breaker
     if breaker is None or breaker.estimated_tokens is not None:
         return None

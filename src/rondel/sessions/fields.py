@@ -1,6 +1,6 @@
-"""What may be said of a graph's parts in Python: the keys of a file, for those who check types.
+"""The keys of a graph file as typed keyword arguments, for graphs that are written in Python.
 
-A test holds them to the document's schema.
+A test compares them with the document's schema.
 """
 
 from __future__ import annotations

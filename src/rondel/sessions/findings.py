@@ -1,4 +1,4 @@
-"""What a check of a graph finds: what is wrong, what is odd, and what its loops can take."""
+"""The findings of a check: errors, warnings, and the worst case of the loops."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rondel.sessions.permissions import Start
 
 
 class Findings(msgspec.Struct):
-    """What a check has found; the worst case is null where the graph is wrong."""
+    """The findings of a check; the worst case is null if the graph has errors."""
 
     valid: bool
     errors: list[dict[str, Any]]
@@ -26,7 +26,7 @@ class Findings(msgspec.Struct):
     unbounded: list[str] = []
     """Why figures of the worst case are null."""
     starts: list[Start] = []
-    """What a run would start on this machine, if it is allowed to."""
+    """The programs that a run would start on this machine, if that is allowed."""
 
 
 def findings_of(
@@ -52,13 +52,13 @@ def problems_json(problems: Sequence[Problem]) -> list[dict[str, Any]]:
 
 
 def lints_in(file: str, graph: Graph, certificate: Certificate) -> list[Problem]:
-    """What is odd about a graph, with the file it is in."""
+    """The lints of a graph, with its file."""
     found = lints_of(graph.plan(), certificate, graph.registry)
     return [replace(lint.warning, file=lint.warning.file or file) for lint in found]
 
 
 def unbounded_loops(file: str, certificate: Certificate) -> list[Problem]:
-    """The loops that nothing but the default cap bounds."""
+    """The loops that only the default cap bounds."""
     shown = summaries_of(certificate)
     return [_unbounded_loop(file, loop) for loop in shown if loop.source == DEFAULT]
 

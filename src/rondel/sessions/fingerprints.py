@@ -1,9 +1,9 @@
-"""What the functions of a graph do, in few letters, so that a session can tell when they change.
+"""Fingerprints of functions, so that a session notices when one has changed.
 
 A fingerprint is taken of the compiled code: comments, line numbers, formatting and docstrings are
 not in it. Plain values that a function closes over, its defaults, and the functions of its own
 module that it calls are; lists and objects are not, for they change while it runs. Another version
-of Python compiles otherwise, so a fingerprint says which it is of.
+of Python compiles differently, so a fingerprint names its version.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import Any
 PYTHON = f"{sys.version_info[0]}.{sys.version_info[1]}"
 
 LETTERS = 12
-"""Of a fingerprint; what changes by mistake is not looked for by an enemy."""
+"""The length of a fingerprint; it protects against mistakes, not against an attacker."""
 
 PLAIN = (str, bytes, int, float, complex, bool, type(None), type(...))
 
 
 def fingerprint(code: Any) -> str:
-    """What a function, or the class of a callable object or a processor, does."""
+    """The fingerprint of a function, or of the class of a callable object or a processor."""
     digest = blake2b(digest_size=LETTERS // 2)
     for part in _parts(code, set()):
         digest.update(part.encode("utf-8", "surrogatepass") + b"\0")
@@ -32,7 +32,7 @@ def fingerprint(code: Any) -> str:
 
 
 def changed(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """The names whose code is not what it was; none that another Python compiled."""
+    """The names whose code has changed, without those that another version of Python compiled."""
     return [
         name
         for name, known in before.items()
@@ -41,7 +41,7 @@ def changed(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
 
 
 def incomparable(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """The names of which nobody can tell: they have no fingerprint, or one of another Python."""
+    """The names that cannot be compared: no fingerprint, or one of another version of Python."""
     return [
         name
         for name, current in now.items()
@@ -54,7 +54,7 @@ def _python(fingerprint: str) -> str:
 
 
 def _parts(code: Any, seen: set[int]) -> Iterator[str]:
-    """All that decides what the code does, in a fixed order."""
+    """Everything that decides what the code does, in a fixed order."""
     if isinstance(code, MethodType):
         yield from _parts(code.__func__, seen)
         yield from _state(code.__self__, seen)
@@ -126,7 +126,7 @@ def _constant(const: Any) -> str:
 
 
 def _class(code: type, seen: set[int]) -> Iterator[str]:
-    """The methods of a class and of those it inherits from, as far as they are Python's."""
+    """The methods of a class and of its bases, if they are written in Python."""
     if id(code) in seen:
         return
     seen.add(id(code))
@@ -149,7 +149,7 @@ def _is_written_in_python(code: type) -> bool:
 
 
 def _state(owner: Any, seen: set[int]) -> Iterator[str]:
-    """What plain values an object was made with."""
+    """The plain values that an object holds."""
     for name, value in sorted(getattr(owner, "__dict__", {}).items()):
         if isinstance(value, PLAIN):
             yield f"{name}={value!r}"
@@ -159,7 +159,7 @@ def _state(owner: Any, seen: set[int]) -> Iterator[str]:
 
 
 def _value(value: Any, seen: set[int]) -> Iterator[str]:
-    """A value that a function was given: plain ones as they are, functions by what they do."""
+    """A value that a function closes over: plain values as they are, functions by fingerprint."""
     if isinstance(value, PLAIN):
         yield repr(value)
     elif isinstance(value, tuple):

@@ -1,4 +1,4 @@
-"""Forking: where in the journal an address is, what may be different, and how a fork begins."""
+"""Forks: where a fork leaves its parent's past, what it changes, and how it begins."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ INPUTS, ANSWER, OUTPUT = "inputs", "answer", "output"
 
 @dataclass(frozen=True, slots=True)
 class Fork:
-    """What a new session shares with its parent, and in what it differs."""
+    """What a new session shares with its parent, and what is different in it."""
 
     length: int
     graph: Graph
@@ -47,7 +47,7 @@ class Fork:
 
 
 def plan_fork(session: Session, at: str | None, changes: dict[str, Any]) -> Fork:
-    """The fork at an address with these changes by path, or a CallError that says what is wrong.
+    """The fork at an address with these changes by path; raises CallError if it is impossible.
 
     Without an address it begins where the changes first make a difference.
     """
@@ -91,7 +91,7 @@ def row_of(session: Session, fork: Fork) -> SessionRow:
 
 
 async def begin_fork(all_of_them: LocalSessions, row: SessionRow, fork: Fork) -> LocalSession:
-    """A fork that goes on at once, in this process."""
+    """Create a fork that goes on at once, in this process."""
     binding = all_of_them.graphs.bind(fork.graph)
     child = await all_of_them.create(row, fork.graph, to_drive=True)
     all_of_them.remember(child)
@@ -108,7 +108,7 @@ async def begin_fork(all_of_them: LocalSessions, row: SessionRow, fork: Fork) ->
 
 
 async def lay_down(all_of_them: LocalSessions, row: SessionRow, fork: Fork) -> LocalSession:
-    """A fork that nobody drives yet."""
+    """Create a fork without driving it."""
     store = all_of_them.store
     child = await all_of_them.create(row, fork.graph, to_drive=False)
     all_of_them.remember(child)
@@ -126,7 +126,7 @@ async def lay_down(all_of_them: LocalSessions, row: SessionRow, fork: Fork) -> L
 
 
 async def _mark(store: Store, id: str, parent: str) -> None:
-    """What the parent spent before this is not the fork's."""
+    """Record where the fork begins: what the parent spent before is not the fork's."""
     await finish(store.append(id, ticks.Forked(store.now(), parent)))
 
 
@@ -162,7 +162,7 @@ def _length(
 
 
 def _said(past: Past, length: int, at: str, said: Any) -> Emit:
-    """What a step says in the fork, in the place of what it said; else it is as it was."""
+    """The tick of a step with another output in the place of its own."""
     state, last = past.state_at(length), next(past.ticks(length, length + 1), None)
     if not isinstance(last, ticks.Finished | ticks.Failed) or state.steps[last.step].address != at:
         raise CallError(f"output is what a step said that has ended; there is none at {at!r}")
@@ -184,9 +184,9 @@ def _message(said: Any) -> Message:
 
 
 def first_difference(before: Plan, after: Plan, journal: Iterable[ticks.AnyTick]) -> int | None:
-    """How much of a past two plans share: the ticks up to where they part; None if they do not.
+    """How many ticks of a past two plans share before they differ; None if they never differ.
 
-    The tick in which they part is shared too, as long as it says what a step did, and not what a
+    The tick at which they first differ is shared too, if it says what a step did and not what a
     contract decided.
     """
     one, other = SessionState(before), SessionState(after)
@@ -205,7 +205,7 @@ def first_difference(before: Plan, after: Plan, journal: Iterable[ticks.AnyTick]
 
 
 def _standing(state: SessionState, begun: int) -> tuple[Any, ...]:
-    """Where a session stands: what is under way, and what its newest steps were given."""
+    """What is under way in a session, and what its newest steps were given."""
     frames = [
         (frame.entry, frame.round, frame.checking_until, frame.halted, frame.ways is None)
         for frame in state.frames.values()
@@ -217,7 +217,7 @@ def _standing(state: SessionState, begun: int) -> tuple[Any, ...]:
 
 
 def _is_decided_anew(one: SessionState, other: SessionState, tick: ticks.AnyTick) -> bool:
-    """Whether a tick says what a contract decided, and the other contract is a different one."""
+    """Whether a tick says what a contract decided, and that contract was changed."""
     match tick:
         case ticks.UntilChecked():
             return bool(_until(one, tick.entry) != _until(other, tick.entry))

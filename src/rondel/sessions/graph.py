@@ -62,7 +62,7 @@ class Graph:
         self._environ: Mapping[str, str] | None = None
         """What its variables come from; None is the environment of the process."""
         self._as_stored = False
-        """Whether a session was started on it already: rules that are newer do not apply."""
+        """Whether a stored session has this graph: rules that came later do not apply to it."""
 
     def __repr__(self) -> str:
         return f"<Graph {self.id}>"
@@ -230,9 +230,9 @@ class Graph:
     def edge(
         self, source: str, target: str, when: given.When = None, **fields: Unpack[given.EdgeFields]
     ) -> None:
-        """Lead an edge from one node to another; `when` is an expression or a function.
+        """Add an edge from one node to another; `when` is an expression or a function.
 
-        `process` may be a function, too: of a message, for what it makes of it.
+        `process` may be a function of a message, which returns the changed message.
         """
         edge: dict[str, Any] = {"from": source, "to": target, **fields}
         edges = self._body.setdefault("edges", [])
@@ -285,7 +285,7 @@ class Graph:
 
     @property
     def registry(self) -> Registry:
-        """Where its names were looked up."""
+        """The registry in which its names were looked up."""
         return self._registry
 
     @property
@@ -305,7 +305,7 @@ class Graph:
 
     @property
     def stored(self) -> Stored:
-        """What a session keeps of the graph: all but its secrets."""
+        """The graph as a session stores it, without its secrets."""
         if self._stored is None:
             self._stored = Stored.of(self._document, self.includes)
         return self._stored
@@ -336,7 +336,7 @@ class Graph:
         return self._functions.code
 
     def with_changes(self, changes: dict[str, Any]) -> Graph:
-        """The same graph with other settings: `{"nodes.Writer.config.role": "strict"}`."""
+        """A copy of the graph with other settings: `{"nodes.Writer.config.role": "strict"}`."""
         document = copy.deepcopy(self._document)
         for path, value in changes.items():
             change_body(_body_of(document), path, value)
@@ -364,7 +364,7 @@ class Graph:
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
-        """What is odd about the graph but does not keep it from running."""
+        """The warnings about the graph; they do not keep it from running."""
         return self._load().warnings
 
     @property
@@ -386,7 +386,7 @@ class Graph:
     def bind(
         self, registry: Registry | None = None, middleware: tuple[Middleware, ...] = ()
     ) -> Binding:
-        """The compiled graph with its working parts, as a registry has them."""
+        """The compiled graph with its processors and conditions from a registry."""
         from rondel.engine.shell.binding import Binding
 
         return Binding(self.plan(), registry or self._registry, middleware)
@@ -411,7 +411,7 @@ class Graph:
         return self._loaded
 
     def _with_start(self) -> dict[str, Any]:
-        """Where every node has an edge into it, a graph written in Python starts at its first."""
+        """If every node has an edge into it, a graph written in Python starts at its first node."""
         body = self._body
         entered = {edge.get("to") for edge in body.get("edges") or []}
         nodes = body.get("nodes") or []
@@ -423,7 +423,7 @@ class Graph:
 
 
 def _translate(compat: str | None) -> Translate | None:
-    """What translates the format of another system; read only when it is needed."""
+    """The function that translates another system's format; imported when it is needed."""
     if compat is None:
         return None
     from rondel.formats import translator
@@ -432,7 +432,7 @@ def _translate(compat: str | None) -> Translate | None:
 
 
 def _enveloped(loaded: Loaded) -> dict[str, Any]:
-    """The document; that of a file without `graph:` gets one, with the id it was given."""
+    """The document; one without `graph:` is put under that key, with its id."""
     document: dict[str, Any] = loaded.document
     if "graph" in document:
         return document
@@ -450,7 +450,7 @@ def _structure(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _body_of(document: dict[str, Any]) -> dict[str, Any]:
-    """The graph's body; a document may be no more than that."""
+    """The graph's body; a document may consist of just that."""
     body: dict[str, Any] = document.get("graph", document)
     return body
 

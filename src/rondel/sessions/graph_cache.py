@@ -1,4 +1,4 @@
-"""The graphs of sessions: those that were handed over, those read from rows, each bound once."""
+"""The graphs of sessions, given by callers or read from rows; each is bound once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Environs = Callable[[Mapping[str, Any]], Mapping[str, str]]
 """By the labels of a session, what the variables of its graph stand for."""
 
 COPIES = 32
-"""How many graphs are kept that were read; of those with one id the one that was read last."""
+"""How many graphs read from rows are kept; of those with the same id, the last."""
 
 
 class _Copy(NamedTuple):
@@ -39,7 +39,7 @@ class _Copy(NamedTuple):
     plan: Plan
 
     def is_of(self, stored: Stored, environ: Mapping[str, str] | None) -> bool:
-        """Whether reading it again would give the same graph."""
+        """Whether this copy was read from the same document."""
         if self.graph.plan() is not self.plan or self.stored != stored:
             return False
         taken = self.graph.environment
@@ -48,14 +48,14 @@ class _Copy(NamedTuple):
 
 @dataclass(slots=True)
 class _Bound:
-    """A graph with its working parts, and what rows say of its sessions, once one is started."""
+    """A bound graph, and the labels of its sessions once one is started."""
 
     binding: Binding
     labels: dict[str, Any] | None = None
 
 
 class GraphCache:
-    """Hands out the graph of a session with its working parts; sessions of one graph share it."""
+    """Gives the bound graph of a session; sessions of one graph share it."""
 
     def __init__(
         self,
@@ -74,13 +74,13 @@ class GraphCache:
         self._middleware = tuple(middleware)
         self._bound: WeakKeyDictionary[Graph, _Bound] = WeakKeyDictionary()
         self._handed_over: dict[str, Graph] = {}
-        """Graphs of which the store does not keep all, by session."""
+        """Graphs that the store does not keep completely, by session."""
         self._secrets: dict[str, Mapping[str, Values]] = {}
         self._graphs: LRUCache[str, _Copy] = LRUCache(COPIES)
         self._outlines: LRUCache[str, _Copy] = LRUCache(COPIES)
 
     def keep(self, id: str, graph: Graph) -> None:
-        """Remember what the store does not keep of a session's graph."""
+        """Keep a session's graph if the store does not keep all of it."""
         if graph.is_python:
             self._handed_over[id] = graph
         if graph.stored.secrets:
@@ -91,12 +91,12 @@ class GraphCache:
         self._handed_over[id] = graph
 
     def at_hand(self, row: SessionRow) -> Graph | None:
-        """The session's graph, unless it would have to be read first."""
+        """The session's graph if it is in memory, else None."""
         handed_over = self._handed_over.get(row.id)
         return handed_over or _found(self._graphs, row, self._stored(row), self._environ(row))
 
     def graph(self, row: SessionRow) -> Graph:
-        """The session's graph with all that it takes to run it; CallError if that is not here."""
+        """The session's graph, ready to run; raises CallError if functions or keys are missing."""
         found = self.at_hand(row)
         if found is not None:
             return found
@@ -121,7 +121,7 @@ class GraphCache:
         return found
 
     def outline(self, row: SessionRow) -> Graph:
-        """Its structure: enough to read the session, not to run it."""
+        """The structure of its graph: enough to read the session, not to run it."""
         stored = Stored(row.document, row.includes, {})
         found = self._handed_over.get(row.id) or _found(self._outlines, row, stored)
         if found is None:
@@ -130,7 +130,7 @@ class GraphCache:
         return found
 
     def can_run(self, row: SessionRow) -> bool:
-        """Whether all is here that the store does not keep of the session's graph."""
+        """Whether the functions and secrets of the session's graph are here."""
         labels, code = row.labels, "python" if self._registry is not None else CODE
         if not self._permissions.cover(labels):
             return False
@@ -138,18 +138,18 @@ class GraphCache:
         return known or row.id in self._handed_over
 
     def bind(self, graph: Graph) -> Binding:
-        """The graph with its working parts, built once for each graph."""
+        """The graph with its processors and conditions, built once for each graph."""
         return self._bind(graph).binding
 
     def labels(self, graph: Graph) -> dict[str, Any]:
-        """What the row of every session of the graph says; known once for each graph."""
+        """The labels of every session of the graph; computed once for each graph."""
         bound = self._bind(graph)
         if bound.labels is None:
             bound.labels = labels_of(graph)
         return bound.labels
 
     def check_code(self, row: SessionRow, graph: Graph) -> None:
-        """Tell if the session began with other functions; CodeChanged if that is not allowed."""
+        """Warn if the session began with other functions, or raise CodeChanged if so configured."""
         strict = not self._permissions.changed_code
         if (strict or row.labels.get(FUNCTIONS)) and (now := self.labels(graph).get(FUNCTIONS)):
             check_code(row, now, strict=strict)

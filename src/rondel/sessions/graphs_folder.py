@@ -1,4 +1,4 @@
-"""Stored graphs: a folder of files as their authors wrote them, found again when they change."""
+"""Stored graphs: a folder of files as their authors wrote them; changes are noticed."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ from rondel.sessions.graph import Graph
 
 SUFFIXES = (".yaml", ".yml", ".json")
 INDEX = "graph"
-"""The name of a file that is called like the folder it is in."""
+"""The name of a file whose graph is named after its folder."""
 
 UNSAFE = re.compile(r"[^\w.-]+")
 LONGEST_NAME = 100
 
 MARK = "@"
-"""What the name of a folder begins with that is for one group."""
+"""The first character of a folder that belongs to one group."""
 
 Groups = Set[str] | None
-"""Those of a caller; None is all."""
+"""The groups of a caller; None means all."""
 
 Environ = Mapping[str, str] | None
 """What variables stand for; None is what the process's environment and `.env` say."""
 
 Stamp = tuple[int, int]
-"""When a file was written, and its size: what changes when it does."""
+"""The time and size of a file, which change with its content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class GraphsFolder:
     def files(self, groups: Groups = None) -> dict[str, GraphFile]:
         """All stored graphs by name, as they are now, in the order of their paths.
 
-        What is in a folder `@GROUP` is only for those of that group, and for those of all.
+        Files in a folder `@GROUP` are for callers of that group, and for callers of all groups.
         """
         self._look()
         found: dict[str, GraphFile] = {}
@@ -140,7 +140,7 @@ class GraphsFolder:
         )
 
     def draft_name(self, groups: Groups) -> str:
-        """The name that a graph has which nobody has stored."""
+        """The name of a graph that is not stored."""
         return f"{_room(groups)}draft.yaml"
 
     def within(self, problem: Problem) -> Problem:
@@ -155,7 +155,7 @@ class GraphsFolder:
     ) -> GraphFile:
         """Store a new graph; its file is named after it unless a name is given.
 
-        If an id is demanded, it must be the graph's.
+        If `demanded` is given, it must be the graph's id.
         """
         room = _room(groups)
         path = self._place(room + name) if name else None
@@ -193,14 +193,14 @@ class GraphsFolder:
     # Inside
 
     def _own(self, id: str, groups: Groups) -> GraphFile:
-        """A stored graph that may be changed: one for everybody only by those of all groups."""
+        """A stored graph that the caller may change; a common one only by callers of all groups."""
         file = self.get(id, groups)
         if groups is not None and not file.name.startswith(MARK):
             raise CallError(f"graph {id!r} is everybody's; only a token of no group can change it")
         return file
 
     def _room_of(self, name: str) -> Path:
-        """What a graph of that name may read: its group's folder, or all."""
+        """The folder whose files a graph of that name may read: its group's, or the whole."""
         return self.root / name.partition("/")[0] if name.startswith(MARK) else self.root
 
     def _checked(self, text: str, name: str) -> Graph:
@@ -219,7 +219,7 @@ class GraphsFolder:
         return path
 
     def _write(self, path: Path, text: str) -> None:
-        """All of it or nothing: the file gets its name once it is written."""
+        """Write the whole file or nothing: it gets its name once it is complete."""
         part = path.with_name(f".{path.name}.{os.getpid()}.part")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -290,13 +290,13 @@ def _read(path: Path, stamp: Stamp) -> _Seen:
 
 
 def _named(name: str) -> str:
-    """What a file is called whose graph's id is taken or cannot be read."""
+    """The name of a graph whose id is taken or cannot be read."""
     parts = Path(name).with_suffix("").parts
     return ".".join(parts[:-1] if len(parts) > 1 and parts[-1] == INDEX else parts)
 
 
 def _is_for(name: str, groups: Groups) -> bool:
-    """Whether those of these groups may see the file of that name."""
+    """Whether callers of these groups may see the file of that name."""
     if groups is None or not name.startswith(MARK):
         return True
     return name.partition("/")[0].removeprefix(MARK) in groups

@@ -10,7 +10,7 @@ from rondel.journal.process import began, processes
 
 
 def new_id() -> str:
-    """An id that no session has."""
+    """A new id for a session."""
     return secrets.token_hex(8)
 
 
@@ -24,10 +24,9 @@ def new_owner() -> str:
 
 
 def is_gone(owner: str) -> bool:
-    """Whether that owner was a process of this machine that does not live any more.
+    """Whether that owner was a process of this machine that has ended.
 
-    Of another machine, or of a container whose processes cannot be seen, nobody knows: its leases
-    run out.
+    False for another machine, or a container whose processes cannot be seen: its leases run out.
     """
     parts = owner.rsplit(":", _PARTS - 1)
     if len(parts) != _PARTS or parts[0] != _machine() or not parts[1].isdigit():
@@ -36,7 +35,7 @@ def is_gone(owner: str) -> bool:
 
 
 def process_of(owner: str) -> str:
-    """An owner in words: its process, and its machine unless it is this one."""
+    """An owner as text: its process, and its machine unless it is this one."""
     parts = owner.rsplit(":", _PARTS - 1)
     if len(parts) != _PARTS:
         return owner
@@ -45,5 +44,5 @@ def process_of(owner: str) -> str:
 
 
 def _machine() -> str:
-    """The name of this machine and which processes it means; containers may share a name."""
+    """The name of this machine and of its group of processes; containers may share a name."""
     return f"{socket.gethostname()}/{processes()}"

@@ -1,4 +1,4 @@
-"""What a session is started with."""
+"""The inputs of a session."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Inputs = str | dict[str, Any] | None
 
 
 def as_inputs(inputs: Inputs) -> dict[str, Any]:
-    """Inputs as the JSON object that a session has."""
+    """The inputs as a JSON object; raises CallError if they are none."""
     if inputs is None:
         return {}
     if isinstance(inputs, str):

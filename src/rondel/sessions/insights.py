@@ -1,4 +1,4 @@
-"""What sessions of a graph have in common: rounds, ends, scores, cost, and where they wait."""
+"""Statistics over the sessions of a graph: rounds, ends, scores, cost and waiting times."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from rondel.sessions.events import Narrator
 
 SUCCESS = "completed"
 MOST_ROUNDS = 200
-"""Rounds of which scores are told."""
+"""The most rounds whose scores are shown."""
 
 
 class LoopEntryFacts(msgspec.Struct):
-    """One entry of a loop."""
+    """The figures of one entry of a loop."""
 
     loop: str
     rounds: int
@@ -31,7 +31,7 @@ class LoopEntryFacts(msgspec.Struct):
 
 
 class SessionFacts(msgspec.Struct):
-    """What one session adds to what is known of its graph."""
+    """The figures of one session."""
 
     status: str = ""
     seconds: float = 0.0
@@ -49,7 +49,7 @@ class SessionFacts(msgspec.Struct):
 
 
 def facts_of(session: str, plan: Plan, journal: Iterable[AnyTick]) -> SessionFacts:
-    """Read a session's whole past."""
+    """The figures of a session, read from its whole journal."""
     reader = _Reader(Narrator(session, plan))
     for tick in journal:
         reader.read(tick)
@@ -118,7 +118,7 @@ def _seconds(event: Event) -> float:
 
 
 def summary_of(graph_id: str, facts: Iterable[SessionFacts]) -> dict[str, Any]:
-    """What the facts of many sessions of one graph show together."""
+    """The statistics over many sessions of one graph."""
     all_facts = list(facts)
     statuses = Counter(each.status for each in all_facts)
     usd = sum(each.usd for each in all_facts)

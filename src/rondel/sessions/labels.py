@@ -1,4 +1,4 @@
-"""What is noted beside a session: what it takes to go on with it, and how it was started."""
+"""Labels of sessions: what a session needs to go on, and how it was started."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from rondel.sessions.permissions import needs_of
 from rondel.sessions.registry import default_registry
 
 CODE = "code"
-"""The label of sessions whose graph may name what only its own registry knows."""
+"""The label of sessions whose graph may use names of a registry of its own."""
 
 KEYS = "keys"
 """The label of sessions that see these secrets of a server, and no other variable of it."""
 
 DEBUG = "debug"
-"""The label of sessions that pause after the rounds of some loops: the heads of these."""
+"""The label with the heads of the loops after whose rounds a session pauses."""
 
 
 def labels_of(graph: Graph) -> dict[str, Any]:
-    """What it takes to go on with a session of the graph, as its row says it."""
+    """The labels that say what a session of the graph needs to go on."""
     labels = needs_of(graph.plan())
     if graph.is_python:
         labels["python"] = True
@@ -40,9 +40,9 @@ def labels_of(graph: Graph) -> dict[str, Any]:
 
 
 def debugging(plan: Plan, heads: Sequence[str]) -> dict[str, Any]:
-    """The label of a session that pauses after the rounds of these loops; none if there are none.
+    """The label of a session that pauses after the rounds of these loops; empty without loops.
 
-    Raises CallError for what heads no loop.
+    Raises CallError for a node that heads no loop.
     """
     if not heads:
         return {}
@@ -57,7 +57,7 @@ def debugging(plan: Plan, heads: Sequence[str]) -> dict[str, Any]:
 
 
 def without_code(row: SessionRow, error: GraphError) -> CallError | None:
-    """What to say of a session whose graph names functions that are not here."""
+    """The error for a session whose graph names functions that are not here."""
     if not row.labels.get(CODE):
         return None
     return CallError(

@@ -1,4 +1,4 @@
-"""Which sessions have news: told to one listener, whoever drives them in this process."""
+"""A store that tells one listener which sessions change in this process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rondel.journal.store import Durable, SessionRow, Store
 from rondel.sessions.tick_buffer import TickBuffer
 
 TOLD = frozenset({ticks.Suspended, ticks.Answered, ticks.Locked, ticks.Unlocked})
-"""Ticks that are news without a change of the status."""
+"""Ticks that are reported even if they do not change the status."""
 
 
 SAMPLE = 16
@@ -21,14 +21,14 @@ SAMPLE = 16
 
 
 class NewsListener(Protocol):
-    """Who wants to know."""
+    """Is told of changes."""
 
     def driven(self, id: str) -> None:
-        """This process begins to drive the session."""
+        """This process now drives the session."""
         ...
 
     def released(self, id: str) -> None:
-        """It does so no more."""
+        """This process no longer drives the session."""
         ...
 
     def changed(self, id: str, status: str | None) -> None:
@@ -37,22 +37,22 @@ class NewsListener(Protocol):
 
 
 class NewsStore:
-    """A store that tells what is written to it; all else is the store's it stands before."""
+    """Wraps a store and reports what is written to it."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
         self.listener: NewsListener | None = None
         self.took: Callable[[float], object] | None = None
-        """Told the seconds of some writes."""
+        """Called with the seconds that some writes took."""
         self._writes = 0
         self._buffers: dict[str, TickBuffer] = {}
-        """By session that is written here and watched, its newest ticks."""
+        """The newest ticks of each session that is written here and watched."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.store, name)
 
     def create(self, row: SessionRow, owner: str | None = None, ttl: float = 0.0) -> Durable:
-        """Add a session; that it is there is news once it has a status."""
+        """Add a session; it is reported once it has a status."""
         durable = self.store.create(row, owner, ttl)
         self._changed(row.id, row.status)
         return durable
@@ -103,16 +103,16 @@ class NewsStore:
         return write
 
     def keep(self, id: str, length: int) -> None:
-        """Keep the ticks of a session that is written here at hand; it has so many already."""
+        """Buffer the ticks of a session from now on; it has `length` already."""
         if id not in self._buffers:
             self._buffers[id] = TickBuffer(length)
 
     def forget(self, id: str) -> None:
-        """Nobody watches the session any more, or it is not written here."""
+        """Stop buffering the session's ticks."""
         self._buffers.pop(id, None)
 
     def read(self, id: str, start: int, stop: int | None = None) -> Sequence[AnyTick]:
-        """The ticks from the `start`-th on; those at hand are not read back."""
+        """The ticks from the `start`-th on, from the buffer if it has them."""
         buffer = self._buffers.get(id)
         found = None if buffer is None else buffer.read(start, stop)
         return self.store.read(id, start, stop) if found is None else found
@@ -135,6 +135,6 @@ class NewsStore:
 
 
 def telling(store: Store) -> tuple[Store, NewsStore]:
-    """The store with its news, once as what engines take."""
+    """The store, wrapped so that it reports changes."""
     news = NewsStore(store)
     return cast(Store, news), news

@@ -1,4 +1,4 @@
-"""A session with all that somebody who looks at it wants to know at once."""
+"""All that a client shows of one session, as JSON."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rondel.sessions.engine import Engine
 
 LABELS = "labels"
-"""Where among a row's labels those are that a caller gave."""
+"""The key under which a row's labels hold those of the caller."""
 
 
 def row_overview(row: SessionRow, driver: str | None = None) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def row_overview(row: SessionRow, driver: str | None = None) -> dict[str, Any]:
 
 
 def overview_of(engine: Engine, session: Session) -> dict[str, Any]:
-    """All that there is to a session but its steps, rounds and events."""
+    """Everything about a session except its steps, rounds and events."""
     row = session.row
     state = state_of(engine, session)
     result = msgspec.to_builtins(result_of(session.id, state))
@@ -68,7 +68,7 @@ def state_of(engine: Engine, session: Session) -> SessionState:
 
 
 def open_questions(state: SessionState) -> list[dict[str, Any]]:
-    """The open questions with what the person asked is to look at, oldest first."""
+    """The open questions with the messages that the person is to look at, oldest first."""
     found = []
     for number, record in zip(state.questions, questions_of(state), strict=True):
         fields: dict[str, Any] = msgspec.to_builtins(record)
@@ -89,7 +89,7 @@ def _shown(state: SessionState, number: int) -> list[Any]:
 
 
 def loops_of(state: SessionState) -> list[dict[str, Any]]:
-    """Every loop that was entered: those under way as they stand, else how the last entry ended."""
+    """Every loop that was entered: its current state, or how its last entry ended."""
     open_heads: dict[str, dict[str, Any]] = {}
     for frame in state.frames.values():
         if frame.scope.head is not None:

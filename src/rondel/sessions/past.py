@@ -1,4 +1,4 @@
-"""A session's past, read in parts: any point of a long one is reached from the nearest snapshot."""
+"""The past of a session, read in parts: any point is reached from the nearest snapshot."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Ticks = Iterable[ticks.AnyTick]
 Listed = TypeVar("Listed", StepRecord, RoundRecord)
 
 COMPARED = 10_000
-"""How many addresses a wrong one is compared with, the last ones first."""
+"""How many addresses a wrong one is compared with, newest first."""
 
 
 class Past:
@@ -53,13 +53,13 @@ class Past:
         return state
 
     def steps(self, last: int | None = None) -> list[StepRecord]:
-        """Every step in logical order, or the last so many."""
+        """Every step in logical order, or the `last` ones."""
         if last is None:
             return StepLister(self._plan).list(self.ticks())
         return self._last(last, lambda state: StepLister(self._plan, state).list)
 
     def rounds(self, last: int | None = None) -> list[RoundRecord]:
-        """Every round of every loop in the order they began, or the last so many."""
+        """Every round of every loop in the order they began, or the `last` ones."""
         if last is None:
             return RoundLister(self._plan).list(self.ticks())
         return self._last(last, lambda state: RoundLister(self._plan, state).list)
@@ -67,7 +67,7 @@ class Past:
     def _last(
         self, count: int, lister: Callable[[SessionState], Callable[[Ticks], list[Listed]]]
     ) -> list[Listed]:
-        """The last so many that are found, with no more of the past read than that takes."""
+        """The last `count` records; no more of the past is read than needed."""
         if count < 1:
             raise CallError(f"how many are to be listed is 1 or more, not {count}")
         found: list[Listed] = []
@@ -78,7 +78,7 @@ class Past:
         return found[-count:]
 
     def _states_backwards(self) -> Iterator[tuple[SessionState, int]]:
-        """States to begin with and how many ticks each has, further and further back."""
+        """States to begin from, each with its number of ticks, going further back each time."""
         distance = 1
         while True:
             state, start = self._nearest(max(self.length - distance, 0), [])
@@ -118,7 +118,7 @@ class Past:
             stop = start
 
     def _behind(self, address: str) -> int:
-        """A point of the past that lies behind the address, as near as snapshots tell."""
+        """A number of ticks after which the address was reached, as near as snapshots tell."""
         low, high = 0, self.length
         while low < high:
             state, start = self._nearest((low + high) // 2, [])
@@ -153,7 +153,7 @@ class _Search:
         self.found: int | None = None
 
     def finds(self, effects: list[Effect], position: int) -> bool:
-        """Whether the address is settled by what the tick at that position led to."""
+        """Whether the tick at that position settles the address."""
         for effect in effects:
             place = _place(effect, answering=self._answering)
             if place is None:
@@ -166,7 +166,7 @@ class _Search:
         return False
 
     def look_at(self, under_way: list[str], length: int) -> None:
-        """Whether the address is one of those that the session has come to and not settled."""
+        """Whether the address is one that has begun and is not settled."""
         self._known.extend(under_way)
         if self.address in under_way:
             self.found = length

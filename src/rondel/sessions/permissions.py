@@ -1,4 +1,4 @@
-"""What a graph may start only where somebody has said that it may: code in it, and programs."""
+"""Permissions for what a graph starts on this machine: Python code and programs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rondel.graph.plan import Plan
 
 RUNS_PYTHON = "runs_python"
 RUNS_COMMANDS = "runs_commands"
-"""The labels of sessions that need leave to go on."""
+"""The labels of sessions that need permission to go on."""
 
 
 class Start(msgspec.Struct, frozen=True):
@@ -25,7 +25,7 @@ class Start(msgspec.Struct, frozen=True):
 
 
 def starts_of(plan: Plan) -> Iterator[Start]:
-    """All that the nodes of a graph start, as their configs tell, in subgraphs too."""
+    """Everything that the nodes of a graph start, in subgraphs too."""
     for node in plan.nodes:
         config = node.spec.config
         if getattr(config, "runs_python", False):
@@ -36,7 +36,7 @@ def starts_of(plan: Plan) -> Iterator[Start]:
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """What whoever runs graphs has allowed them."""
+    """What graphs are allowed to start."""
 
     python: bool = False
     commands: bool = False
@@ -44,7 +44,7 @@ class Permissions:
     """Whether sessions may go on with other functions than they began with."""
 
     def demand(self, plan: Plan) -> None:
-        """Refuse a graph that would start what it may not."""
+        """Raise if a graph would start something that is not allowed."""
         for start in starts_of(plan):
             if start.kind == "python" and not self.python:
                 raise CallError(
@@ -60,7 +60,7 @@ class Permissions:
 
     @property
     def services(self) -> dict[str, bool]:
-        """What nodes may ask for themselves, whatever is known of their configs."""
+        """The permissions as services, which nodes ask when they run."""
         from rondel.tools.tool import COMMANDS
 
         return {COMMANDS: self.commands}
@@ -72,7 +72,7 @@ class Permissions:
 
 
 def needs_of(plan: Plan) -> dict[str, Any]:
-    """The labels that say what a session of a graph needs leave for."""
+    """The labels that say which permissions a session of a graph needs."""
     kinds = {start.kind for start in starts_of(plan)}
     known = {"python": RUNS_PYTHON, "command": RUNS_COMMANDS}
     return {label: True for kind, label in known.items() if kind in kinds}

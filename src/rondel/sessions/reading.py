@@ -1,7 +1,7 @@
-"""The names that a stored graph uses, for those who only read its sessions.
+"""A vocabulary for reading the sessions of a stored graph, without what is needed to run them.
 
-What runs a session must be there when it runs. What reads it needs its structure: functions,
-providers and plug-ins may be gone, and of their settings what is not known counts for nothing.
+Reading needs only the structure of the graph: functions, providers and plug-ins may be missing, and
+unknown settings are ignored.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ FUNCTION = "function"
 
 
 class ReadingNames:
-    """A registry's names, and all others that stand in a document."""
+    """A registry's names, and all names that a document uses."""
 
     def __init__(
         self, registry: Registry, document: Mapping[str, Any], includes: Mapping[str, Any]
@@ -38,13 +38,13 @@ class ReadingNames:
         return dict.fromkeys((*self._registry.names(kind), *used))
 
     def config_model(self, kind: str, name: str) -> type[BaseModel] | None:
-        """The model of a config, which takes what it does not know."""
+        """The model of a config; unknown settings are allowed."""
         model = None if name == FUNCTION else self._registry.config_model(kind, name)
         return None if model is None else cast("type[BaseModel]", _Lenient(model))
 
 
 class _Lenient:
-    """A model of configs that leaves out what it cannot take."""
+    """A config model that leaves out settings that are wrong."""
 
     def __init__(self, model: type[BaseModel]) -> None:
         self._model = model
@@ -66,7 +66,7 @@ class _Lenient:
 
 
 def _parts(work: list[Any]) -> Iterator[dict[str, Any]]:
-    """Every object in these values, however deep."""
+    """Every mapping in these values, at any depth."""
     while work:
         value = work.pop()
         if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What a session shows of its past: steps, rounds, and its result."""
+"""Records of a session: its steps, rounds, model calls and result."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from rondel.sessions.events import REFUSED
 
 
 class Record(msgspec.Struct):
-    """A record whose fields can be had as attributes and by name."""
+    """A record with fields as attributes and as items."""
 
     def __getitem__(self, name: str) -> Any:
         try:
@@ -36,7 +36,7 @@ class Record(msgspec.Struct):
 
 
 class UsageTotal(Record):
-    """What the model calls of a session or a step took together."""
+    """The sum of the model calls of a session or a step."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -62,14 +62,14 @@ class UsageTotal(Record):
 
 
 class StepRecord(Record):
-    """One step as the outside sees it."""
+    """The public record of one step."""
 
     address: str
     node_id: str
     status: str
     inputs: list[dict[str, Any]]
     recalled: list[dict[str, Any]] = []
-    """What it was shown besides: the task, and what its node said before."""
+    """What it was shown besides its messages: the task, and its node's earlier outputs."""
     outputs: list[dict[str, Any]] = []
     duration: float = 0.0
     usage: UsageTotal = msgspec.field(default_factory=UsageTotal)
@@ -159,7 +159,7 @@ def _loop_result(end: LoopEnd) -> LoopResult:
 
 
 def usage_of(state: SessionState) -> UsageTotal:
-    """What the session has spent itself; what it shares of another's past is that one's."""
+    """What the session has spent itself, without a shared past."""
     own = state.own
     return UsageTotal(
         own.input_tokens,
@@ -198,7 +198,7 @@ class Ledger:
         self._state = SessionState(plan)
 
     def rows(self, journal: Iterable[ticks.AnyTick], shared: int) -> list[CallRecord]:
-        """A row a call, in the order of the journal; the first `shared` ticks are another's."""
+        """One row for each call, in the order of the journal, without the first `shared` ticks."""
         rows: list[CallRecord] = []
         for position, (_, effects) in enumerate(replay(self._state, journal)):
             if position >= shared:
@@ -229,7 +229,7 @@ class Ledger:
 
 
 HELD = 1000
-"""How many steps are held before those that are settled are told."""
+"""How many steps are kept before the settled ones are handed out."""
 
 
 class StepLister:
@@ -251,7 +251,7 @@ class StepLister:
         return [*self.stream(journal)]
 
     def stream(self, journal: Iterable[ticks.AnyTick]) -> Iterator[StepRecord]:
-        """All steps of these ticks; those that are over and in their order are not kept."""
+        """All steps of these ticks, one by one; a step is not kept once it is handed out."""
         for _, effects in replay(self._state, journal):
             for effect in effects:
                 if isinstance(effect, fx.StepStarted):
@@ -264,7 +264,7 @@ class StepLister:
         yield from self._in_order([*self._steps])
 
     def _settled(self) -> Iterator[StepRecord]:
-        """The steps that lie before all that are under way: what they lead to comes after them."""
+        """The finished steps whose place in the order can no longer change."""
         alive = [logical_place(step) for step in self._state.steps.values()]
         if self._state.ended or not alive:
             return
@@ -281,7 +281,7 @@ class StepLister:
             yield record
 
     def _json(self, message: Message) -> dict[str, Any]:
-        """One dict a message, however many steps see it."""
+        """One dict for each message, however many steps see it."""
         known = self._dicts.get(id(message))
         if known is None:
             known = self._dicts[id(message)] = (message, message_json(message))
@@ -319,7 +319,7 @@ class StepLister:
 
 
 def _cut_off(record: StepRecord) -> str:
-    """The status of a step that ended without an output: what was paid for was not skipped."""
+    """The status of a step that ended without an output: not `skipped` if it was paid for."""
     if record.error != REFUSED:
         return "cancelled"
     return "failed" if record.usage.model_calls else "skipped"
@@ -335,11 +335,11 @@ class RoundRecord(Record, gc=False):
     delta: float | None = None
     tokens: int = 0
     sent_tokens: int = 0
-    """Those of them that models were sent."""
+    """Tokens of the input of models."""
     cached_tokens: int = 0
-    """Those of these that their providers had already."""
+    """Input tokens that the providers had in their cache."""
     new_tokens: int = 0
-    """The others."""
+    """Input tokens that were not cached."""
     usd: float = 0.0
     duration: float = 0.0
     exit_reason: str | None = None
@@ -355,10 +355,10 @@ class RoundLister:
         self._state = state or SessionState(plan)
         self._rounds: list[RoundRecord] = []
         self._open: dict[int, tuple[RoundRecord, float]] = {}
-        """By entry of a loop: its round that is under way, and when that began."""
+        """The current round of each entry of a loop, and when it began."""
         self._numbers: dict[float | None, float | None] = {}
         self._first: dict[int, int] = {}
-        """By entry of a loop: the place of its first round."""
+        """The place of the first round of each entry of a loop."""
 
     def list(self, journal: Iterable[ticks.AnyTick]) -> list[RoundRecord]:
         """All rounds of these ticks, in the order they began."""
@@ -383,7 +383,7 @@ class RoundLister:
                 self._end(effect.frame.entry, effect.end)
 
     def _one(self, number: float | None) -> float | None:
-        """The same number once, however many rounds have it."""
+        """One shared object for equal numbers."""
         return self._numbers.setdefault(number, number)
 
     def _begin(self, effect: fx.RoundStarted, at: float) -> None:

@@ -13,7 +13,7 @@ PLUGINS = "rondel.plugins"
 
 
 def builtin_registry() -> Registry:
-    """All that comes with Rondel, and what installed plug-ins add."""
+    """The names of Rondel itself and of installed plug-ins."""
     registry = Registry()
     conditions.register(registry)
     models.register(registry)

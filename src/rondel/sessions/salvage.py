@@ -1,4 +1,4 @@
-"""What is wrong with stored sessions, and carrying what is whole into a new journal."""
+"""Copies the undamaged sessions of a damaged journal into a new one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rondel.journal.store import BATCH, MemoryEntry, Promotion
 from rondel.sessions.engine import Engine
 
 ALL = 1_000_000
-"""More than a group of sessions ever remembers."""
+"""A limit above any number of memory entries."""
 
 
 class Salvage:
@@ -28,7 +28,7 @@ class Salvage:
         self._new = new
         self._kept: set[str] = set()
         self.lost: list[tuple[str, str]] = []
-        """What could not be saved, and why."""
+        """The sessions that could not be saved, and why."""
 
     @property
     def saved(self) -> int:
@@ -36,7 +36,7 @@ class Salvage:
         return len(self._kept)
 
     def session(self, verdict: SessionFindings) -> None:
-        """Copy a session that is whole; one whose parent is not takes its past along."""
+        """Copy an undamaged session; if its parent is damaged, the shared past is copied too."""
         if verdict.problems:
             self.lost.append((verdict.id, "; ".join(verdict.problems)))
             return
@@ -49,7 +49,7 @@ class Salvage:
                 self._new.delete(verdict.id)
 
     def memory(self) -> None:
-        """Copy what groups of sessions remember."""
+        """Copy the working memory of all groups."""
         try:
             for found in self._old.groups():
                 steps: dict[tuple[str, str], list[MemoryEntry]] = {}
@@ -82,7 +82,7 @@ class Salvage:
 def whole_verdicts(
     engine: Engine, verdicts: Iterable[SessionFindings]
 ) -> Iterator[SessionFindings]:
-    """The verdicts, with what is wrong when a session's history is folded."""
+    """The findings, completed by folding every session."""
     for verdict in verdicts:
         if not verdict.problems:
             problem = _fold_problem(engine, verdict.id)

@@ -1,4 +1,4 @@
-"""One durable run of one graph, as everyone outside holds it."""
+"""The public handle of a session: one durable run of one graph."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Session:
 
     @property
     def plan(self) -> Plan:
-        """What its ticks are folded with; reading a session takes none of its functions."""
+        """The compiled graph; reading a session needs none of its functions."""
         return self._local.plan
 
     @property
@@ -88,7 +88,7 @@ class Session:
 
     @property
     def asking(self) -> list[QuestionRecord]:
-        """The open questions with all there is to them, oldest first."""
+        """The open questions as the engine has them, oldest first."""
         return [] if self._local.final is not None else self._local.rest().asking
 
     async def result(self) -> Result:
@@ -100,7 +100,7 @@ class Session:
         return await self._local.settled()
 
     def snapshot(self) -> Result:
-        """What the session has come to so far."""
+        """The result so far."""
         return self._local.result()
 
     def events(self, after: int = 0, *, debug: bool = False) -> AsyncIterator[Event]:
@@ -108,7 +108,7 @@ class Session:
         return self.watcher(after, debug=debug).events()
 
     def watcher(self, after: int = 0, *, debug: bool = False) -> Watcher:
-        """Who tells the same a turn at a time, to those who wait in ways of their own."""
+        """A reader that hands out the same events in batches and never waits by itself."""
         local = self._local
         local.all.watch()
         watcher = Watcher(
@@ -123,27 +123,27 @@ class Session:
         return watcher
 
     def listen(self, listener: Listener) -> None:
-        """Say to this one too, as long as somebody holds it, what nobody records."""
+        """Send live events to this listener for as long as it is referenced."""
         self._local.audience.join(listener)
 
     def steps(self, last: int | None = None) -> list[StepRecord]:
-        """Every step with what it saw and produced, in logical order; or the last so many."""
+        """Every step with its inputs and outputs, in logical order; or the `last` ones."""
         return self.past.steps(last)
 
     def rounds(self, last: int | None = None) -> list[RoundRecord]:
-        """Every round of every loop, with its score, cost and duration; or the last so many."""
+        """Every round of every loop, with its score, cost and duration; or the `last` ones."""
         return self.past.rounds(last)
 
     @property
     def group(self) -> Group:
-        """Whose working memory it shares: that of the group its inputs name, or its own."""
+        """The working memory it uses: that of the group its inputs name, or its own."""
         first = self._local.store.read(self.id, 0, 1)
         started = first[0] if first else None
         inputs = started.inputs if isinstance(started, ticks.Started) else self.row.inputs
         return group_of(self.id, inputs)
 
     def quarantine(self) -> list[QuarantineEntry]:
-        """All that its nodes emitted, in logical order, its shared past included."""
+        """Everything that its nodes emitted, in logical order, a shared past included."""
         return Quarantine(self.plan, self.journal()).entries()
 
     def ledger(self) -> list[CallRecord]:
@@ -152,11 +152,11 @@ class Session:
 
     @property
     def past(self) -> Past:
-        """What happened, to be read in parts; for sessions of any length."""
+        """Its past, to be read in parts; for sessions of any length."""
         return Past(self._local.store, self.id, self.plan)
 
     def journal(self) -> Sequence[ticks.AnyTick]:
-        """Everything that happened, as it was recorded."""
+        """All ticks, as they were recorded."""
         return self._local.store.read(self.id, 0)
 
     # Controls
@@ -202,7 +202,7 @@ class Session:
         what they are in a file; `answer` is another answer to the question asked there, `output`
         what the step there says instead: a text, or `{"content": ..., "data": ...}`. Without an
         address the fork begins where the changes first make a difference. Raises CallError or
-        GraphError for what cannot be.
+        GraphError if a change is impossible.
         """
         return await self._engine.fork(self, at, changes or {})
 
@@ -211,23 +211,23 @@ class Session:
     ) -> Delivered:
         """Have any control carried out, here or by the process that drives the session.
 
-        Returns when it is in the journal. Raises WrongState or CallError if it is refused, by
-        whomever. Without `run` it is only recorded, and whoever resumes the session acts on it.
-        After `patience` seconds it is left with a process that does not reply. A `Resume` is left
-        for nobody: it raises SessionBusy where another process drives the session.
+        Returns when it is in the journal. Raises WrongState or CallError if it is refused, here or
+        by the driver. Without `run` it is only recorded, and takes effect when the session is
+        resumed. After `patience` seconds it stays as a letter to a process that does not reply.
+        A `Resume` is never left as a letter: it raises SessionBusy if another process drives.
         """
         return await ControlDelivery(self._local, patience).deliver(control, run=run)
 
     async def attend(self) -> None:
-        """Do here what is due: begin, go on after the last driver, read letters, mind deadlines."""
+        """Do what is due, in this process: begin, go on, read letters, act on deadlines."""
         await self._local.attend()
 
     async def close(self) -> None:
-        """Let go of the session: it is not over, only nobody drives it here any more."""
+        """Stop driving the session in this process; it is not over."""
         await self._local.close()
 
     def use(self, graph: Graph) -> None:
-        """Take over again what the store does not keep: a graph's functions and its keys.
+        """Use this graph's functions and secrets, which the store does not keep.
 
         A graph of another structure is refused.
         """

@@ -1,4 +1,4 @@
-"""Sessions at a glance, while nothing is under way in them."""
+"""The status of sessions at rest, kept for the next question."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from rondel.engine.core.state import SessionState
 from rondel.sessions.records import QuestionRecord, Result, questions_of, result_of
 
 KEPT = 64
-"""How many sessions are kept as they were last seen; others are read again."""
+"""How many sessions are kept; others are read again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """A session at a glance, after so many ticks."""
+    """The result and questions of a session at rest, after `length` ticks."""
 
     result: Result
     asking: list[QuestionRecord]
@@ -25,7 +25,7 @@ class Rest:
 
     @classmethod
     def of(cls, id: str, state: SessionState, length: int) -> Rest:
-        """As a state stands."""
+        """The summary of a state."""
         return cls(result_of(id, state), questions_of(state), length, is_final(state))
 
 
@@ -35,16 +35,16 @@ def is_final(state: SessionState) -> bool:
 
 
 class StatusCache:
-    """How the sessions looked that somebody asked about last: a session keeps none of it."""
+    """Keeps the summaries of the sessions that were asked for last."""
 
     def __init__(self) -> None:
         self._seen: LRUCache[str, Rest] = LRUCache(KEPT)
 
     def recall(self, id: str, length: int) -> Rest | None:
-        """The session after so many ticks, if it was seen then."""
+        """The summary of the session after `length` ticks, if it is kept."""
         seen = self._seen.get(id)
         return seen if seen is not None and seen.length == length else None
 
     def keep(self, id: str, rest: Rest) -> None:
-        """Remember it for the next who asks; the one not asked for longest is forgotten."""
+        """Keep a summary; the one that was not asked for longest is dropped."""
         self._seen[id] = rest

@@ -1,4 +1,4 @@
-"""Where sessions are kept: which store a `db` names."""
+"""Opens the store that a `db` names."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ DEFAULT: Final = _Default()
 """The user's own database: `RONDEL_DB`, or rondel.db in the user's data folder."""
 
 POSTGRES = ("postgresql://", "postgres://")
-"""How the address of a PostgreSQL database begins."""
+"""The beginnings of the address of a PostgreSQL database."""
 
 Database = str | os.PathLike[str] | Store | _Default | None
 
 
 def default_path() -> Path:
-    """The file that sessions are kept in when none is named."""
+    """The default file for sessions."""
     named = os.environ.get("RONDEL_DB")
     if named:
         return Path(named)
@@ -39,7 +39,7 @@ def default_path() -> Path:
 
 
 def default_database() -> str:
-    """The address or file that sessions are kept in when none is named."""
+    """The default address or file for sessions."""
     named = os.environ.get("RONDEL_DB", "")
     return named if is_address(named) else str(default_path())
 

@@ -27,7 +27,7 @@ BATCH = 256
 
 
 class Listener(Protocol):
-    """Who hears live events."""
+    """Receives live events."""
 
     def hear(self, position: int, event: Event) -> None:
         """Take a live event that happened after `position` ticks."""
@@ -35,9 +35,9 @@ class Listener(Protocol):
 
 
 class Audience(Notifier):
-    """Those who watch a session, and those who wait until it comes to rest or goes on.
+    """The watchers of a session, and those who wait until it comes to rest or goes on.
 
-    The bell rings at every tick, and at every turn.
+    The notifier wakes them at every tick, and at every turn: when it comes to rest or goes on.
     """
 
     __slots__ = ("_turned", "_watchers")
@@ -55,7 +55,7 @@ class Audience(Notifier):
         self.ring()
 
     def next_turn(self) -> asyncio.Future[None]:
-        """Await it to go on when the session comes to rest or goes on."""
+        """An awaitable until the session comes to rest or goes on."""
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if self._turned is None:
             self._turned = [future]
@@ -64,7 +64,7 @@ class Audience(Notifier):
         return future
 
     def join(self, watcher: Listener) -> None:
-        """Say to this one too what nobody records."""
+        """Send live events to this watcher too."""
         if self._watchers is None:
             self._watchers = WeakSet()
         self._watchers.add(watcher)
@@ -75,7 +75,7 @@ class Audience(Notifier):
         return bool(self._watchers)
 
     def hear(self, position: int, event: Event) -> None:
-        """A live event has happened after `position` ticks."""
+        """Pass on a live event that happened after `position` ticks."""
         for watcher in self._watchers or ():
             watcher.hear(position, event)
         self.ring()
@@ -120,15 +120,15 @@ class Watcher:
                 await asyncio.sleep(0)
 
     def take(self) -> list[Event]:
-        """What has happened since, as far as one turn takes it; raises if nobody can go on."""
+        """The next events, at most a batch; raises if the session can no longer be driven."""
         return self._all_told(self._read(self._position))
 
     def back(self) -> Durable:
-        """Await it to go on when the store can be read again; None if it never can."""
+        """An awaitable until the store can be read again; None if it never can."""
         return self._ready()
 
     def news(self) -> asyncio.Future[None]:
-        """Await it to go on when something may have happened."""
+        """An awaitable until something may have happened."""
         return self._bell.wait()
 
     @property

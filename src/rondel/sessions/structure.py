@@ -1,4 +1,4 @@
-"""The structure of a compiled graph as programs see it: nodes in logical order, edges, loops."""
+"""The structure of a compiled graph as JSON: nodes in logical order, edges, loops."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _structure(graph: Graph, plan: Plan) -> dict[str, Any]:
 
 
 def _in_order(plan: Plan) -> Iterator[tuple[PlanNode, str | None]]:
-    """Every node in the order in which a run comes to it, with the head of the loop it is in."""
+    """Every node in the order of a run, with the head of the loop it is in."""
     stack: list[Iterator[tuple[int | InnerLoop, str | None]]] = [_items(plan.root, None)]
     while stack:
         following = next(stack[-1], None)

@@ -1,4 +1,4 @@
-"""The newest ticks of a session that is written here and watched: nobody reads them back."""
+"""Buffers the newest ticks of a session, so that its watchers need not read the journal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rondel.engine.ticks import AnyTick
 from rondel.journal.store import Durable
 
 KEPT = 512
-"""Ticks that are kept at least; who is further behind reads the journal."""
+"""The least number of ticks that are kept; slower watchers read the journal."""
 
 
 class TickBuffer:
@@ -28,7 +28,7 @@ class TickBuffer:
         self._entries.append((tick, durable))
 
     def read(self, start: int, stop: int | None) -> list[AnyTick] | None:
-        """The durable ticks from the `start`-th on; None if the journal has to be asked."""
+        """The durable ticks from the `start`-th on; None if the buffer does not have them."""
         first = self._first
         if start < first:
             return None

@@ -22,7 +22,7 @@ class Version(msgspec.Struct, frozen=True):
     version: str
     text: str
     current: bool
-    """Whether it is what the stored file says."""
+    """Whether it is the version of the stored file."""
     sessions: int
     statuses: dict[str, int]
     first_used: str | None
@@ -30,7 +30,7 @@ class Version(msgspec.Struct, frozen=True):
 
 
 def version_of(document: dict[str, Any], includes: dict[str, Any]) -> str:
-    """The name of a version: the same for the same document, however it is written."""
+    """The name of a version; equal documents have the same name, however they are written."""
     encoded = msgspec.json.encode([document, includes], order="deterministic")
     return blake2b(encoded, digest_size=LETTERS // 2).hexdigest()
 
