@@ -73,6 +73,8 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     role: str = "assistant"
     source: str = ""
     kept: bool = False
+    own_role: bool = False
+    """Whether a model is told it in its role; else what others say is the user's to it."""
 
     @property
     def text(self) -> str:

@@ -77,6 +77,7 @@ def _encode_short(tick: Finished) -> bytes | None:
             or source.__class__ is not str
             or (data is not NO_DATA and data.__class__ is not dict)
             or message.kept
+            or message.own_role
             or message.role != _ROLE
         ):
             return None

@@ -16,6 +16,7 @@ from pydantic_ai.messages import (
     ModelRequestPart,
     ModelResponse,
     ModelResponsePart,
+    SystemPromptPart,
     TextPart,
     ThinkingPart,
     ToolCallPart,
@@ -40,20 +41,23 @@ TEXTUAL = frozenset(
 """Media types that are text though they do not say so."""
 
 OPENING = "Begin."
-"""What a model is told that was given nothing: providers want at least one message."""
+"""What a model is told that was given nothing: most providers want to hear something."""
 
 GO_ON = "Go on."
 """What a model is told after its own words if nobody answered them."""
 
 
-def messages_of(request: Request, marked: bool = False) -> list[ModelMessage]:
+def messages_of(
+    request: Request, marked: bool = False, opening: str = OPENING
+) -> list[ModelMessage]:
     """All that the model is to know of the conversation, oldest first.
 
-    Where it is `marked`, a provider is told how much of it stays the same from call to call.
+    Where it is `marked`, a provider is told how much of it stays the same from call to call. A
+    model that was given nothing is told the `opening`.
     """
     history = _told(request, request.stable if marked else 0)
-    if not history:
-        _add(history, UserPromptPart(OPENING))
+    if all(isinstance(part, SystemPromptPart) for message in history for part in message.parts):
+        _add(history, UserPromptPart(opening))
     elif isinstance(history[-1], ModelResponse):
         _add(history, UserPromptPart(GO_ON))
     for turn in request.turns:
@@ -69,12 +73,17 @@ def messages_of(request: Request, marked: bool = False) -> list[ModelMessage]:
 def _told(request: Request, stable: int) -> list[ModelMessage]:
     """The messages of a request, with a mark behind the first `stable` of them."""
     history: list[ModelMessage] = []
+    if request.system and _has_system(request):
+        _add(history, SystemPromptPart(request.system))
     for number, message in enumerate(request.messages, 1):
         own = is_own(message, request.node_id)
         if own and not history:
             _add(history, UserPromptPart(OPENING))
         if own:
             _add(history, TextPart(message.readable))
+            continue
+        if _is_system(message):
+            _add(history, SystemPromptPart(message.readable))
             continue
         prompt = _prompt_of(message, request.files)
         if number == stable:
@@ -83,6 +92,15 @@ def _told(request: Request, stable: int) -> list[ModelMessage]:
             prompt.content = [CachePoint(), *_contents(prompt)]
         _add(history, prompt)
     return history
+
+
+def _is_system(message: Message) -> bool:
+    return message.own_role and message.role == "system"
+
+
+def _has_system(request: Request) -> bool:
+    """Whether some message speaks with the voice of the role, which then is one of them."""
+    return any(map(_is_system, request.messages))
 
 
 def _contents(prompt: UserPromptPart) -> Sequence[UserContent]:
@@ -146,7 +164,8 @@ def _return_of(result: ToolResult, tool: str, files: Mapping[str, bytes]) -> Too
 
 def parameters_of(request: Request, profile: ModelProfile) -> ModelRequestParameters:
     """Role, tools and the shape of the answer; the schema is part of the role where need be."""
-    system = [InstructionPart(content=request.system)] if request.system else []
+    is_apart = request.system and not _has_system(request)
+    system = [InstructionPart(content=request.system)] if is_apart else []
     tools = [
         ToolDefinition(
             name=tool.name,

@@ -27,6 +27,7 @@ from rondel.engine.protocols import Usage
 from rondel.graph.surrogates import whole
 from rondel.models.connections import connections
 from rondel.models.dialogue import (
+    OPENING,
     calls_of,
     messages_of,
     parameters_of,
@@ -44,6 +45,9 @@ from rondel.models.tokens import count_input, count_tokens
 
 HINTED = frozenset({"anthropic"})
 """Dialects in which a provider is told what to keep; others see it by themselves."""
+
+TAKES_NOTHING = frozenset({"openai"})
+"""Dialects in which a message may say nothing."""
 
 
 class Exchange:
@@ -82,7 +86,9 @@ class Exchange:
     async def _response(self, request: Request, emit: Callable[[str], None]) -> ModelResponse:
         held = await connections()
         model = held.model(self, partial(model_of, self._endpoint))
-        messages = messages_of(request, self._provider.dialect in HINTED and self._endpoint.hints)
+        hinted = self._provider.dialect in HINTED and self._endpoint.hints
+        opening = "" if self._provider.dialect in TAKES_NOTHING else OPENING
+        messages = messages_of(request, hinted, opening)
         parameters = parameters_of(request, model.profile)
         settings = self._settings(request)
         if not self._endpoint.stream:

@@ -156,10 +156,13 @@ class Request:
 
 
 def is_own(message: Message, node_id: str) -> bool:
-    """What a node said itself; it signs with its name in its own graph, which may be a subgraph."""
+    """What a node said itself, or what is put into its mouth.
+
+    It signs with its name in its own graph, which may be a subgraph.
+    """
     source = message.source
     said = source == node_id or (bool(source) and node_id.endswith(f"/{source}"))
-    return said and message.role == "assistant"
+    return (said or message.own_role) and message.role == "assistant"
 
 
 @dataclass(frozen=True, slots=True)

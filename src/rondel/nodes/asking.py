@@ -245,6 +245,8 @@ class QuietStream(Stream):
 
 def as_prompt(messages: Sequence[Message]) -> list[Message]:
     """All messages as one of the user's; several are headed by where they come from."""
+    if not messages:
+        return []
     if len(messages) == 1:
         text = messages[0].readable
     else:

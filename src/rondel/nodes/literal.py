@@ -47,7 +47,7 @@ class LiteralProcessor:
 
     def process_now(self, ctx: Context) -> Emit:  # noqa: ARG002
         """The message; there is nothing to wait for."""
-        return Emit((Message(self._content, role=self._role),))
+        return Emit((Message(self._content, role=self._role, own_role=self._role != "user"),))
 
 
 def register(registry: Registry) -> None:

@@ -110,7 +110,7 @@ class MemoryProcessor:
         found = await self._found(ctx, entries)
         last = ctx.messages[-1] if ctx.messages else Message()
         data = {**last.data, HISTORY: [_json(*each) for each in reversed(found)]}
-        return Emit((Message(last.content, data, last.role, kept=last.kept),))
+        return Emit((msgspec.structs.replace(last, data=data, source=""),))
 
     async def _remembered(self, ctx: Context) -> Sequence[MemoryEntry]:
         memory: WorkingMemory = self._registry.service(MEMORY)

@@ -31,8 +31,9 @@ class PassthroughConfig(BaseModel):
 
 
 def passed_on(message: Message) -> Message:
-    """The message as a new one: what it says, its role and its kept mark, not where it was."""
-    return Message(message.content, message.data, message.role, "", message.kept)
+    """The message as a new one: all of it but where it was."""
+    kept, own_role = message.kept, message.own_role
+    return Message(message.content, message.data, message.role, "", kept, own_role)
 
 
 def most_said(messages: Sequence[Message]) -> Message:
