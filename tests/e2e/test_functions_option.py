@@ -36,3 +36,15 @@ def test_functions_are_missing_without_their_folder_and_run_with_it(tmp_path: Pa
     assert wrong.code == 2
     assert "nowhere is no folder" in wrong.err
     assert "Traceback" not in wrong.err
+
+
+def test_a_folder_without_the_function_is_named_beside_the_nearest_name(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "flow.py").write_text("def is_longer(data): return len(data) > 5")
+    (tmp_path / "flow.yaml").write_text(FLOW)
+    refused = rondel(
+        *("check", "flow.yaml", "--compat", "chatdev", "--functions", "mine"), cwd=tmp_path
+    )
+    assert refused.code == 2
+    assert "no function named 'is_long' in mine; did you mean 'is_longer'?" in refused.err
+    assert "no function named 'upper' in mine" in refused.err

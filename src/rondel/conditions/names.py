@@ -18,16 +18,17 @@ def registered(registry: Registry, kind: str) -> Callable[[str], str]:
         names = Names(registry.names(kind), what="registered")
         if name not in names:
             hint = names.hint(name)
-            looked = "" if hint.startswith("did you mean") else _looked(registry, kind)
+            looked = _looked(registry, kind, guess=hint.startswith("did you mean"))
             raise ValueError(f"there is no {kind} named {name!r}{looked}; {hint}")
         return name
 
     return check
 
 
-def _looked(registry: Registry, kind: str) -> str:
-    """Where names of that kind are looked for, besides plug-ins."""
+def _looked(registry: Registry, kind: str, *, guess: bool) -> str:
+    """Where names of that kind are looked for, besides plug-ins; a `guess` may say enough."""
     if kind != "function":
         return ""
-    places = registry.sources(kind)
-    return f" in {' or '.join(places)}" if places else ", and no --functions DIR was given"
+    if places := registry.sources(kind):
+        return f" in {' or '.join(places)}"
+    return "" if guess else ", and no --functions DIR was given"

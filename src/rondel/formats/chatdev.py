@@ -81,11 +81,9 @@ def _graph(draft: Draft, graph: dict[str, Any], path: Path, file: str) -> dict[s
     if votes:
         hold_vote(draft, body, path)
         nodes = body.get("nodes")
-    if not body.get("start"):
-        hint = "name its start node, as in: start: [first]"
-        draft.refuse(path, "the graph has no start", hint)
-        body["start"] = _first_id(nodes)
     outermost = path == ("graph",)
+    if not body.get("start"):
+        _start(draft, body, path, outermost=outermost)
     memory = body.pop("memory", None)
     memories = Memories(draft, memory, (*path, "memory"), file, outermost=outermost)
     if isinstance(nodes, list):
@@ -158,6 +156,32 @@ def _python(draft: Draft, config: dict[str, Any], path: Path) -> dict[str, Any]:
         "packages": True,
     }
     return {**made, **{key: config[key] for key in ("args", "env") if config.get(key)}}
+
+
+def _start(draft: Draft, body: dict[str, Any], path: Path, *, outermost: bool) -> None:
+    """Refuse a graph without a start; an inner one starts where no edge enters, if it can."""
+    hint = "name its start node, as in: start: [first]"
+    entrances = [] if outermost else _entrances(body)
+    if not entrances:
+        draft.refuse(path, "the graph has no start", hint)
+    else:
+        named = " and ".join(map(repr, entrances))
+        message = f"the inner graph has no start; it starts with {named}, in ChatDev not at all"
+        draft.leave_out(path, message, hint)
+    body["start"] = entrances or _first_id(body.get("nodes"))
+
+
+def _entrances(body: dict[str, Any]) -> list[str]:
+    """The nodes that no edge enters."""
+    edges, nodes = body.get("edges"), body.get("nodes")
+    listed = edges if isinstance(edges, list) else []
+    entered = [edge.get("to") for edge in listed if isinstance(edge, dict)]
+    found = [
+        node["id"]
+        for node in (nodes if isinstance(nodes, list) else [])
+        if isinstance(node, dict) and isinstance(node.get("id"), str)
+    ]
+    return [name for name in dict.fromkeys(found) if name and name not in entered]
 
 
 def _first_id(nodes: Any) -> list[Any]:

@@ -41,7 +41,8 @@ def agent(
 ) -> dict[str, Any]:
     """The node of an agent."""
     place = (*path, "config")
-    config = draft.kept(node["config"], place, CONFIG)
+    given = draft.kept(node["config"], place, CONFIG)
+    config = {key: value for key, value in given.items() if value is not None}
     if "provider" not in config:
         draft.change(place, f"the provider is {DEFAULT_PROVIDER}, ChatDev's default")
     found = {"provider": DEFAULT_PROVIDER, **config}
@@ -55,9 +56,10 @@ def agent(
     _add_skills(draft, found, place, file)
     tools = _tools(draft, found.pop("tooling", None), (*place, "tooling"))
     if tools:
-        found["tools"] = tools
+        found["tools"] = [tool for tool, _ in tools]
         found["max_tool_rounds"] = _tool_rounds(found)
-        draft.moved((*native, "config", "tools"), (*place, "tooling"))
+        for number, (_, origin) in enumerate(tools):
+            draft.moved((*native, "config", "tools", number), origin)
     retry = _retry(draft, found.pop("retry", None), (*place, "retry"), (*native, "retry"))
     made = {**node, "retry": retry, "config": found} if retry else {**node, "config": found}
     if is_graph:
@@ -120,11 +122,12 @@ def _retry(draft: Draft, given: Any, path: Path, native: Path) -> dict[str, Any]
     return {**RETRY, **kept}
 
 
-def _tools(draft: Draft, tooling: Any, path: Path) -> list[Any]:
+def _tools(draft: Draft, tooling: Any, path: Path) -> list[tuple[Any, Path]]:
+    """The tools, each with where the file names it."""
     if not tooling:
         return []
     several = isinstance(tooling, list)
-    tools: list[Any] = []
+    tools: list[tuple[Any, Path]] = []
     for number, entry in enumerate(tooling if several else [tooling]):
         place = (*path, number) if several else path
         tools += _tool_entry(draft, entry, place)
@@ -132,7 +135,7 @@ def _tools(draft: Draft, tooling: Any, path: Path) -> list[Any]:
     return tools
 
 
-def _tool_entry(draft: Draft, entry: Any, path: Path) -> list[Any]:
+def _tool_entry(draft: Draft, entry: Any, path: Path) -> list[tuple[Any, Path]]:
     kind = entry.get("type") if isinstance(entry, dict) else None
     config = (entry.get("config") if isinstance(entry, dict) else None) or {}
     if not isinstance(kind, str) or kind not in TOOLING or not isinstance(config, dict):
@@ -146,8 +149,8 @@ def _tool_entry(draft: Draft, entry: Any, path: Path) -> list[Any]:
     if known.get("timeout"):
         shared["timeout"] = known["timeout"]
     if kind == "function":
-        return _functions(known, shared)
-    return [{"mcp": _server(known, kind), **shared}]
+        return _functions(known, shared, (*place, "tools"))
+    return [({"mcp": _server(known, kind), **shared}, place)]
 
 
 def _server(config: dict[str, Any], kind: str) -> dict[str, Any]:
@@ -162,10 +165,15 @@ def _server(config: dict[str, Any], kind: str) -> dict[str, Any]:
     return server
 
 
-def _functions(config: dict[str, Any], shared: dict[str, Any]) -> list[Any]:
+def _functions(
+    config: dict[str, Any], shared: dict[str, Any], path: Path
+) -> list[tuple[Any, Path]]:
     given = config.get("tools")
     named = [
         tool.get("name") if isinstance(tool, dict) else tool
         for tool in (given if isinstance(given, list) else [])
     ]
-    return [{"function": name, **shared} if shared else name for name in named]
+    return [
+        ({"function": name, **shared} if shared else name, (*path, number))
+        for number, name in enumerate(named)
+    ]

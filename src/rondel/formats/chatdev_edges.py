@@ -76,6 +76,8 @@ def _edge(draft: Draft, edge: dict[str, Any], path: Path, native: Path) -> dict[
     translated = _condition(draft, condition, (*path, "condition"))
     if translated is not True:
         kept["condition"] = translated
+    if isinstance(condition, str):  # the name of a function, in the place of its config
+        draft.moved((*native, "condition", "config", "name"), (*path, "condition"))
     for key, translate in (("process", _process), ("dynamic", _dynamic)):
         if key in kept:
             made = translate(draft, kept.pop(key), (*path, key), (*native, key))

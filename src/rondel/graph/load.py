@@ -17,7 +17,7 @@ from rondel.graph.paths import Path, value_at
 from rondel.graph.positions import MAX_BYTES, Parsed, Positions, parse
 from rondel.graph.secrets import may_be_unset
 from rondel.graph.sentences import validate
-from rondel.graph.source import Report, Source
+from rondel.graph.source import Report, Source, once_each
 from rondel.graph.spec import GraphSpec
 from rondel.graph.spec_builder import CachedVocabulary, SpecBuilder
 from rondel.graph.variables import fill
@@ -160,7 +160,8 @@ class _Loader:
         self.chain.append(self._identity(key))
         spec = self._graph(self._source(raw, positions, file, key))
         if spec is None or self.report.problems:
-            raise GraphError(self.report.sorted_problems())
+            found = self.report.sorted_problems()
+            raise GraphError(found if self.translate is None else once_each(found))
         warnings = tuple(self.report.sorted_warnings())
         return Loaded(spec, warnings, raw, self.includes, self.environment)
 

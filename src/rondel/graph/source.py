@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rondel.errors import Problem
 from rondel.graph.paths import Path, path_text, value_at
 from rondel.graph.positions import Positions
 from rondel.graph.sentences import Complaint
+
+IS_WRONG, VARIABLE = " is wrong: ", "the variable "
+"""How complaints read about a value that somebody must know, and one that is not there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,3 +79,23 @@ def _by_place(problems: list[Problem]) -> list[Problem]:
     """File by file as they were met, and by line in each."""
     order = {file: place for place, file in enumerate(dict.fromkeys(p.file for p in problems))}
     return sorted(problems, key=lambda problem: (order[problem.file], problem.line or 0))
+
+
+def once_each(problems: list[Problem]) -> list[Problem]:
+    """What is wrong with a name or a variable told once, where it stands first, with how often.
+
+    A file of another system names the same function in many places, and lacks it once.
+    """
+    places: dict[str, list[Problem]] = {}
+    for number, problem in enumerate(problems):
+        about, is_name, what = problem.message.partition(IS_WRONG)
+        key = what if is_name else about if about.startswith(VARIABLE) else f"{number}"
+        places.setdefault(key, []).append(problem)
+    return [_with_count(first, len(others)) for first, *others in places.values()]
+
+
+def _with_count(problem: Problem, others: int) -> Problem:
+    if not others:
+        return problem
+    where = "another place" if others == 1 else f"{others} other places"
+    return replace(problem, message=f"{problem.message} (the same in {where})")
