@@ -104,8 +104,7 @@ class _Sessions:
         messages = (
             Message("写", source="writer"),
             Message("", {"score": 7, "parts": [{"n": 1}]}, source="critic"),
-            Message("x", role="user", source="human", kept=True),
-            Message("y", source="literal", own_role=True),
+            Message("x", role="user", source="human", kept=True, own_role=True),
         )
         ends = [Finished(1.5, n, (said,), (n,), took=0.25) for n, said in enumerate(messages)]
         append = store.writer("a")
