@@ -63,7 +63,7 @@ def test_2_the_call_is_wrong(
 
 
 def test_2_a_provider_that_is_not_there_yet(call: Call, graph_file: Write) -> None:
-    text = "graph: {id: g, nodes: [{id: A, type: agent, config: {provider: bedrock}}]}"
+    text = "graph: {id: g, nodes: [{id: A, type: agent, config: {provider: cohere}}]}"
     ran = call("run", graph_file(text))
     assert ran.code == 2
     assert "--provider simulated" in ran.err

@@ -354,7 +354,7 @@ def test_a_replaced_provider_stays_replaced_in_included_files(
     call: Call, graph_file: Write
 ) -> None:
     graph_file(
-        "graph: {id: inner, nodes: [{id: A, type: agent, config: {provider: bedrock, role: x}}]}",
+        "graph: {id: inner, nodes: [{id: A, type: agent, config: {provider: cohere, role: x}}]}",
         "inner.yaml",
     )
     text = """

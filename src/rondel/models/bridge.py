@@ -6,59 +6,31 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import msgspec
-from pydantic import Field, field_validator
 
 from rondel.engine.protocols import Usage
 from rondel.engine.registry import Registry
 from rondel.errors import ModelError
-from rondel.graph.guarantees import NO_KEYS, Guarantee
 from rondel.models.endpoint import Endpoint
 from rondel.models.failure import Failure
 from rondel.models.headers import listening, request_id_in
-from rondel.models.largest_call import largest_call, most_of_call
+from rondel.models.largest_call import most_of_call
 from rondel.models.limiter import limiter_of
 from rondel.models.model import Answer, Files, Request
 from rondel.models.real import PROVIDERS, RealProvider
-from rondel.models.redaction import Text
-from rondel.models.served import ServedConfig
+from rondel.models.real_config import (
+    AddressedConfig,
+    BedrockConfig,
+    RealConfig,
+    VertexConfig,
+)
 from rondel.models.tokens import attached_to
 from rondel.models.tries import Backoff, Tries
 
 if TYPE_CHECKING:
     from rondel.models.exchange import Exchange
-
-
-class RealConfig(ServedConfig):
-    """Which model, where, with which key, and how hard it is tried."""
-
-    stream: bool = True
-    api: Literal["chat", "responses"] = Field(
-        "chat", description="Which of OpenAI's ways to ask: Chat Completions or Responses."
-    )
-    cache: bool = Field(
-        True, description="Whether the provider is told which part of a prompt to keep for later."
-    )
-
-    @field_validator("api")
-    @classmethod
-    def _has_such_a_way(cls, api: str) -> str:
-        if api == "responses" and cls.real.dialect != "openai":
-            raise ValueError(f"{cls.real.name} has no Responses; drop api")
-        return api
-
-    def guarantee(self) -> Guarantee:
-        """One answer in words, no longer than the model's context."""
-        calls = largest_call(self.tariff, self.params.get("max_tokens"), self.attempts)
-        return Guarantee(routes=False, emits=True, keys=NO_KEYS, passes=False, calls=calls)
-
-
-class AddressedConfig(RealConfig):
-    """The same for a provider that is not at one known address."""
-
-    base_url: Text = Field(min_length=1)
 
 
 class BridgeModel:
@@ -177,8 +149,11 @@ def _build(config: RealConfig, registry: Registry) -> BridgeModel:
     )
 
 
+CLOUDS: dict[str, type[RealConfig]] = {"bedrock": BedrockConfig, "vertex": VertexConfig}
+
+
 def _config_of(real: RealProvider) -> type[RealConfig]:
-    base = RealConfig if real.address else AddressedConfig
+    base = CLOUDS.get(real.name) or (RealConfig if real.address else AddressedConfig)
     name = f"{real.name.capitalize()}Config"
     return type(name, (base,), {"real": real, "__module__": __name__, "__doc__": base.__doc__})
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from ipaddress import ip_address
@@ -31,6 +31,8 @@ class Endpoint:
     """Whether it is asked by OpenAI's Responses in the place of its Chat Completions."""
     hints: bool = True
     """Whether the provider is told what to keep."""
+    place: Mapping[str, str] = field(default_factory=dict)
+    """Where in a cloud it is, by the cloud's own names."""
 
     @property
     def public_address(self) -> str:

@@ -43,7 +43,7 @@ from rondel.models.metering import counted, said_in
 from rondel.models.model import Answer, Request
 from rondel.models.tokens import count_input, count_tokens
 
-HINTED = frozenset({"anthropic"})
+HINTED = frozenset({"anthropic", "bedrock"})
 """Dialects in which a provider is told what to keep; others see it by themselves."""
 
 TAKES_NOTHING = frozenset({"openai"})
@@ -108,8 +108,8 @@ class Exchange:
 
     def _settings(self, request: Request) -> ModelSettings:
         settings = self._endpoint.params.settings(self._provider.dialect)
-        if self._provider.dialect == "anthropic" and self._endpoint.hints:
-            settings |= cache_settings(request)
+        if self._provider.dialect in HINTED and self._endpoint.hints:
+            settings |= cache_settings(request, self._provider.dialect)
         if request.idempotency_key and self._provider.dialect == "openai":
             headers = settings.setdefault("extra_headers", {})
             headers.setdefault("Idempotency-Key", _header_of(request.idempotency_key))
@@ -177,11 +177,9 @@ class Exchange:
         return tariff.usd(taken, given, cache_read=cached, cache_write=written) or 0.0
 
 
-def cache_settings(request: Request) -> dict[str, Any]:
-    """What else Anthropic is to keep: a conversation with tools, whose next turn repeats it all."""
-    if request.tools:
-        return {"anthropic_cache_messages": True}
-    return {}
+def cache_settings(request: Request, dialect: str) -> dict[str, Any]:
+    """What else is to be kept: a conversation with tools, whose next turn repeats it all."""
+    return {f"{dialect}_cache_messages": True} if request.tools else {}
 
 
 def _header_of(idempotency_key: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, cast
 
+from httpx2 import AsyncClient
 from pydantic_ai.embeddings import EmbeddingModel
 from pydantic_ai.models import Model
 from pydantic_ai.profiles import ModelProfile
@@ -16,6 +17,9 @@ from rondel.models.endpoint import Endpoint
 
 NO_KEY = "none"
 """What is sent as key to an address that needs none: the libraries want some text."""
+
+
+CLOUD_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 
 
 def model_of(asked: Endpoint, held: Connections) -> Model[Any]:
@@ -30,6 +34,10 @@ def model_of(asked: Endpoint, held: Connections) -> Model[Any]:
             from pydantic_ai.models.google import GoogleModel
 
             return GoogleModel(asked.model, provider=vendor)
+        case "bedrock":
+            from pydantic_ai.models.bedrock import BedrockConverseModel
+
+            return BedrockConverseModel(asked.model, provider=vendor)
         case "openai" if asked.responses:
             from pydantic_ai.models.openai import OpenAIResponsesModel
 
@@ -54,8 +62,16 @@ def embedding_model_of(asked: Endpoint, held: Connections) -> EmbeddingModel:
 
 def _vendor_of(asked: Endpoint, held: Connections) -> Provider[Any]:
     """The library's provider: the address, the key and the client."""
+    if asked.provider.dialect == "bedrock":
+        from pydantic_ai.providers.bedrock import BedrockProvider
+
+        from rondel.models.bedrock_client import client_of
+
+        return BedrockProvider(bedrock_client=client_of(asked))
     client = held.client(asked.params.timeout, asked.query)
     address, key = asked.base, asked.key or NO_KEY
+    if asked.provider.name == "vertex":
+        return _google_cloud(asked, client)
     if asked.provider.dialect == "anthropic":
         from pydantic_ai.providers.anthropic import AnthropicProvider
 
@@ -74,6 +90,28 @@ def _vendor_of(asked: Endpoint, held: Connections) -> Provider[Any]:
         return OpenAIProvider(openai_client=openai)
     return OpenAICompatibleProvider(
         asked.provider.name, openai_client=openai, profile=_profile(asked)
+    )
+
+
+def _google_cloud(asked: Endpoint, client: AsyncClient) -> Provider[Any]:
+    """Google's cloud, by a key of its own or as whoever this machine is to it."""
+    from pydantic_ai.providers.google_cloud import GoogleCloudProvider
+
+    if asked.key:
+        return GoogleCloudProvider(api_key=asked.key, base_url=asked.base, http_client=client)
+    import google.auth
+    from pydantic_ai.exceptions import UserError
+
+    credentials, found = google.auth.default(scopes=[CLOUD_SCOPE])
+    project = asked.place.get("project") or found
+    if not project:
+        raise UserError("no project; set GOOGLE_CLOUD_PROJECT in the environment or project")
+    return GoogleCloudProvider(
+        credentials=credentials,
+        project=project,
+        location=asked.place["location"],
+        base_url=asked.base,
+        http_client=client,
     )
 
 

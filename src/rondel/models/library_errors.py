@@ -65,6 +65,13 @@ def failure_of(error: Exception, asked: Endpoint) -> Failure | None:
                 retry_after=getattr(error, "retry_after", None),
                 reached="worked",
             )
+        case _ if _is_of_a_cloud(error):
+            return Failure(
+                f"{asked.provider.name} cannot be asked from here ({_said(error)})",
+                "check the credentials that this machine has for it",
+                lasting=True,
+                reached="nobody",
+            )
         case UserError():
             return Failure(
                 f"{asked.provider.name} cannot ask {asked.model!r} that way ({_said(error)})",
@@ -73,6 +80,12 @@ def failure_of(error: Exception, asked: Endpoint) -> Failure | None:
                 reached="nobody",
             )
     return None
+
+
+def _is_of_a_cloud(error: Exception) -> bool:
+    """Whether a cloud's own tools have failed before anything was sent: no credentials, mostly."""
+    homes = (kind.__module__ for kind in type(error).__mro__)
+    return any(home.startswith(("botocore.", "google.auth.")) for home in homes)
 
 
 def _refusal(error: ModelHTTPError, asked: Endpoint) -> Failure:

@@ -21,11 +21,21 @@ UNKNOWN: dict[Dialect, frozenset[str]] = {
     "openai": frozenset(),
     "anthropic": frozenset({"seed", "presence_penalty", "frequency_penalty", "logit_bias"}),
     "google": frozenset({"logit_bias", "parallel_tool_calls", "extra_body"}),
+    "bedrock": frozenset(
+        {"seed", "presence_penalty", "frequency_penalty", "logit_bias", "parallel_tool_calls"}
+    ),
 }
 """What a dialect has no word for."""
 
 CLOSED: frozenset[Dialect] = frozenset({"google"})
 """Dialects whose library sends nothing that it does not know."""
+
+
+BODIES: dict[Dialect, str] = {"bedrock": "bedrock_additional_model_requests_fields"}
+"""What the library calls the fields that only a model knows."""
+
+PATIENT: frozenset[Dialect] = frozenset({"anthropic", "google"})
+"""Dialects whose clients have to be told, with each call, to make no attempts of their own."""
 
 
 class Params(BaseModel):
@@ -63,7 +73,7 @@ class Params(BaseModel):
     def settings(self, dialect: Dialect) -> dict[str, Any]:
         """The same as the library's model settings; retries are not its business."""
         body = {**(self.model_extra or {}), **self.extra_body}
-        settings: dict[str, Any] = {} if dialect == "openai" else {"max_retries": 0}
+        settings: dict[str, Any] = {"max_retries": 0} if dialect in PATIENT else {}
         for name in Params.model_fields.keys() - {"stop", "timeout", "extra_headers", "extra_body"}:
             if (value := getattr(self, name)) is not None:
                 settings[name] = value
@@ -78,7 +88,7 @@ class Params(BaseModel):
         if dialect == "openai" and "top_k" in settings:
             body.setdefault("top_k", settings.pop("top_k"))
         if body:
-            settings["extra_body"] = body
+            settings[BODIES.get(dialect, "extra_body")] = body
         if self.extra_headers:
             settings["extra_headers"] = {
                 name: value.get_secret_value() for name, value in self.extra_headers.items()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Dialect = Literal["openai", "anthropic", "google"]
+Dialect = Literal["openai", "anthropic", "google", "bedrock"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +14,8 @@ class RealProvider:
 
     Without `address` a graph must give a `base_url`. Without `keys` none is needed. `profile` is
     the library's provider of the same models; `prices` its name in the price table, empty where
-    that has none. `free`: it runs on one's own machines, and nobody sends a bill.
+    that has none. `free`: it runs on one's own machines, and nobody sends a bill. A cloud needs the
+    `package` of an `extra`, and what the machine knows of its user goes to its `home` only.
     """
 
     name: str
@@ -24,6 +25,9 @@ class RealProvider:
     profile: str = ""
     prices: str = ""
     free: bool = False
+    extra: str = ""
+    package: str = ""
+    home: tuple[str, ...] = ()
 
 
 PROVIDERS = (
@@ -57,6 +61,15 @@ PROVIDERS = (
     ),
     RealProvider(
         "azure", keys=("AZURE_OPENAI_API_KEY",), profile="azure:AzureProvider", prices="azure"
+    ),
+    RealProvider(
+        "bedrock",
+        "bedrock",
+        keys=("AWS_BEARER_TOKEN_BEDROCK",),
+        prices="aws",
+        extra="bedrock",
+        package="boto3",
+        home=(".amazonaws.com", ".amazonaws.com.cn", ".api.aws"),
     ),
     RealProvider(
         "deepseek",
@@ -120,6 +133,14 @@ PROVIDERS = (
         profile="together:TogetherProvider",
         prices="together",
     ),
+    RealProvider(
+        "vertex",
+        "google",
+        prices="google",
+        extra="vertex",
+        package="google.auth",
+        home=(".googleapis.com",),
+    ),
     RealProvider("vllm", profile="vllm:VLLMProvider", free=True),
     RealProvider(
         "xai",
@@ -137,10 +158,12 @@ PROVIDERS = (
 )
 """All that a graph can name and run."""
 
-EMBEDDING = tuple(real for real in PROVIDERS if real.dialect in ("openai", "google"))
-"""Those of them that embed: Anthropic has no such models."""
+EMBEDDING = tuple(
+    real for real in PROVIDERS if real.dialect in ("openai", "google") and not real.extra
+)
+"""Those of them that embed: Anthropic has no such models, and those of clouds are not bridged."""
 
-UNBRIDGED = ("bedrock", "cohere", "huggingface", "vertex")
+UNBRIDGED = ("cohere", "huggingface")
 """Known, so that a graph with them loads; they run on another provider only."""
 
 REAL_PROVIDERS = (*(provider.name for provider in PROVIDERS), *UNBRIDGED)

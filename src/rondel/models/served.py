@@ -39,9 +39,19 @@ class ServedConfig(ProviderConfig):
 
     def endpoint(self, stream: bool = True) -> Endpoint:
         """Where it is reached; CallError where the key is missing."""
-        address = self.base_url or self.real.address
-        params = Params.model_validate(self.params)
-        return Endpoint(self.real, self.name, address, self._key(), params, stream, self.tariff)
+        params, address = Params.model_validate(self.params), self._address()
+        return Endpoint(
+            *(self.real, self.name, address, self._key(), params, stream, self.tariff),
+            place=self.place,
+        )
+
+    @property
+    def place(self) -> dict[str, str]:
+        """Where in a cloud it is; most providers have one place."""
+        return {}
+
+    def _address(self) -> str:
+        return self.base_url or self.real.address
 
     def _key(self) -> str | None:
         """The key that is set, else the environment's; that one is for the provider's own address.
@@ -50,11 +60,10 @@ class ServedConfig(ProviderConfig):
         unless the graph says so or the address is of this machine.
         """
         real = self.real
-        if self.api_key is not None and (given := self.api_key.get_secret_value().strip()):
+        if given := self._given_key():
             return given
         at_home = self.base_url is None or not real.address or is_loopback(self.base_url)
-        found = next(filter(None, (os.environ.get(name, "").strip() for name in real.keys)), None)
-        if found and at_home:
+        if (found := self._found_key()) and at_home:
             return found
         if self.base_url is None and real.keys:
             raise CallError(
@@ -62,6 +71,14 @@ class ServedConfig(ProviderConfig):
                 "api_key in the graph, or run with --provider simulated"
             )
         return None
+
+    def _given_key(self) -> str:
+        return "" if self.api_key is None else self.api_key.get_secret_value().strip()
+
+    def _found_key(self) -> str | None:
+        """The key that the environment has for the provider."""
+        found = (os.environ.get(name, "").strip() for name in self.real.keys)
+        return next(filter(None, found), None)
 
     @field_validator("params")
     @classmethod

@@ -127,8 +127,8 @@ SEED = {"provider": "openai", "name": "gpt-4o", "role": "根据用户反馈改�
 
 
 def test_a_provider_that_is_not_there_yet_loads_and_says_what_to_do_when_built() -> None:
-    with pytest.raises(CallError, match=r"'bedrock' is not part of this version.*simulated"):
-        built("agent", provider="bedrock", base_url="https://example.org", api_key="secret")
+    with pytest.raises(CallError, match=r"'cohere' is not part of this version.*simulated"):
+        built("agent", provider="cohere", base_url="https://example.org", api_key="secret")
 
 
 def test_another_provider_can_take_over() -> None:

@@ -143,6 +143,21 @@ def test_gemini_is_shown_it_after_the_response_of_the_function_or_in_it(
     ]
 
 
+def test_bedrock_is_shown_it_in_the_result_of_the_tool() -> None:
+    with OpenAIServer(whole("bedrock", "call"), whole("bedrock")) as server:
+        name = "anthropic.claude-sonnet-4-5-20250929-v1:0"
+        address = {"base_url": server.url.removesuffix("/v1"), "region": "eu-west-1"}
+        config = {"provider": "bedrock", "name": name, "api_key": "k", **address}
+        run({**config, "params": {"max_tokens": 100}})
+        (block,) = [
+            each for each in told(server)["messages"][-1]["content"] if "toolResult" in each
+        ]
+    result = block["toolResult"]
+    (picture,) = [each["image"] for each in result["content"] if "image" in each]
+    assert result["toolUseId"] == "tooluse_1"
+    assert picture == {"format": "png", "source": {"bytes": ENCODED}}
+
+
 def test_the_journal_names_the_picture_and_keeps_its_bytes_beside(tmp_path: Path) -> None:
     async def main(server: OpenAIServer) -> None:
         async with Engine(db=tmp_path / "rondel.db") as engine:

@@ -1,0 +1,141 @@
+"""What a graph sets of a model that is asked for answers: more than of one that embeds."""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+from typing import Literal
+
+from pydantic import Field, field_validator
+
+from rondel.errors import CallError
+from rondel.graph.guarantees import NO_KEYS, Guarantee
+from rondel.models.endpoint import Endpoint, host_of, is_loopback
+from rondel.models.largest_call import largest_call
+from rondel.models.redaction import Text
+from rondel.models.served import ServedConfig
+
+ANY_REGION = "us-east-1"
+"""Of a server at another address, for which no region matters; Amazon's client wants one."""
+
+US = "us-central1"
+"""Where Google's cloud is asked unless somebody says otherwise: it has most models."""
+
+
+class RealConfig(ServedConfig):
+    """Which model, where, with which key, and how hard it is tried."""
+
+    stream: bool = True
+    api: Literal["chat", "responses"] = Field(
+        "chat", description="Which of OpenAI's ways to ask: Chat Completions or Responses."
+    )
+    cache: bool = Field(
+        True, description="Whether the provider is told which part of a prompt to keep for later."
+    )
+
+    @field_validator("api")
+    @classmethod
+    def _has_such_a_way(cls, api: str) -> str:
+        if api == "responses" and cls.real.dialect != "openai":
+            raise ValueError(f"{cls.real.name} has no Responses; drop api")
+        return api
+
+    def guarantee(self) -> Guarantee:
+        """One answer in words, no longer than the model's context."""
+        calls = largest_call(self.tariff, self.params.get("max_tokens"), self.attempts)
+        return Guarantee(routes=False, emits=True, keys=NO_KEYS, passes=False, calls=calls)
+
+
+class AddressedConfig(RealConfig):
+    """The same for a provider that is not at one known address."""
+
+    base_url: Text = Field(min_length=1)
+
+
+class CloudConfig(RealConfig):
+    """A model in somebody's cloud, where who may ask is known from the machine, not from a key."""
+
+    def endpoint(self, stream: bool = True) -> Endpoint:
+        """Where it is reached; CallError where the extra is missing."""
+        real = self.real
+        if find_spec(real.package) is None:
+            raise CallError(
+                f"the provider {real.name!r} needs {real.package}: pip install "
+                f"'rondel[{real.extra}]', or run with --provider simulated"
+            )
+        return super().endpoint(stream)
+
+    def _key(self) -> str | None:
+        """The key that is set; what the machine knows is for the cloud's own addresses only."""
+        if given := self._given_key():
+            return given
+        address = self.base_url
+        if address is None or is_loopback(address) or host_of(address).endswith(self.real.home):
+            return self._found_key()
+        raise CallError(
+            f"{self.real.name} at {host_of(address)} needs api_key in the graph: what this machine "
+            f"knows is for *{' and *'.join(self.real.home)} only"
+        )
+
+
+class BedrockConfig(CloudConfig):
+    """Which model of Amazon's Bedrock, and in which region."""
+
+    region: str | None = Field(
+        None, min_length=1, description="The AWS region; else as the AWS tools know it."
+    )
+    profile: str | None = Field(
+        None, min_length=1, description="The AWS profile whose credentials are used."
+    )
+
+    @property
+    def place(self) -> dict[str, str]:
+        """The region and the profile; CallError where nobody says which region."""
+        region = self.region or self._known_region()
+        if not region:
+            raise CallError(
+                "bedrock needs a region: set AWS_REGION in the environment or region in the graph"
+            )
+        return {"region": region, **({"profile": self.profile} if self.profile else {})}
+
+    def _known_region(self) -> str | None:
+        """What the AWS tools would take: the environment's, else that of the profile."""
+        from botocore.exceptions import ProfileNotFound
+        from botocore.session import Session
+
+        try:
+            found: str | None = Session(profile=self.profile).get_config_variable("region")
+        except ProfileNotFound as error:
+            raise CallError(f"{error}; check profile") from None
+        return os.environ.get("AWS_REGION") or found or (ANY_REGION if self.base_url else None)
+
+    def _address(self) -> str:
+        return self.base_url or home_of(self.place["region"])
+
+
+def home_of(region: str) -> str:
+    """Where Bedrock answers in a region."""
+    return f"https://bedrock-runtime.{region}.amazonaws.com"
+
+
+class VertexConfig(CloudConfig):
+    """Which model of Google's cloud, and in whose project."""
+
+    project: str | None = Field(
+        None, min_length=1, description="The Google Cloud project; else GOOGLE_CLOUD_PROJECT's."
+    )
+    location: str | None = Field(
+        None, min_length=1, description="The region; else GOOGLE_CLOUD_LOCATION's, or us-central1."
+    )
+
+    @property
+    def place(self) -> dict[str, str]:
+        """Where in the cloud, as far as the graph or the environment says."""
+        location = self.location or os.environ.get("GOOGLE_CLOUD_LOCATION") or US
+        project = self.project or os.environ.get("GOOGLE_CLOUD_PROJECT")
+        return {"location": location, **({"project": project} if project else {})}
+
+    def _address(self) -> str:
+        location = self.place["location"]
+        region = "" if location == "global" else f"{location}-"
+        return self.base_url or f"https://{region}aiplatform.googleapis.com"
