@@ -43,7 +43,8 @@ DRAWN = ("certificate/drawing/", "forecast/plot.py", "cli/completion.py")
 NO_SENTENCE = re.compile(
     r"\b(?:SELECT|INSERT|UPDATE|DELETE|CREATE|PRAGMA|ALTER|WHERE|ORDER BY|ROLLBACK|TRANSACTION|"
     r"EXECUTION)\b"
-    r"|SET synchronous|<EOF>|= \?|%\(|%[sg]|\(\?[:!=P]|\\[bdsw]|^\(?\?, |^[a-z]+, [a-z]+, [a-z]+,"
+    r"|SET synchronous|^ATTACH |<EOF>"
+    r"|= \?|%\(|%[sg]|\(\?[:!=P]|\\[bdsw]|^\(?\?, |^[a-z]+, [a-z]+, [a-z]+,"
     r"|xmlns|^pip install|^spans could"
     r"|^rondel \w+ \{|^did you mean$|^turn \{|^incomplete \{|^round \{round\} (?:turn|judge)"
     r"|^(?:You|Here is a|The document of a|The reviewer said|<skill|module \{)"

@@ -215,7 +215,42 @@ def test_a_sentence_inside_a_sentence_is_translated_and_values_stay() -> None:
         "没有会话 'ab'；目前还没有"
     )
     assert chinese.translated("nothing like this is known") == "nothing like this is known"
-    assert Catalogue({"{a} of {b}": "{b} 之 {a}"}).translated("x of y") == "y 之 x"
+    assert Catalogue({"{a} over {b}": "{b} 之 {a}"}).translated("x over y") == "y 之 x"
+
+
+@pytest.mark.parametrize(
+    ("english", "chinese"),
+    [
+        (
+            "there is no function 'x' (the same in another place)",
+            "没有 function 'x'（另一处同样如此）",
+        ),
+        (
+            "vertex cannot be asked from here (no project; set GOOGLE_CLOUD_PROJECT in the "
+            "environment or project); check the credentials that this machine has for it",
+            "无法从这里询问 vertex（没有项目；请设置环境变量 GOOGLE_CLOUD_PROJECT，或设置 "
+            "project）；请检查本机用于它的凭据",
+        ),
+    ],
+)
+def test_no_sentence_is_taken_apart_inside_brackets(english: str, chinese: str) -> None:
+    assert catalogue_of("zh").translated(english) == chinese
+
+
+def test_what_a_person_wrote_stays_as_it_is_where_it_is_asked(
+    call: Call, graph_file: GraphFile
+) -> None:
+    graph = """graph:
+  id: g
+  nodes:
+    - id: Ask
+      type: human
+      config: {description: "Approve or reject round 2 of the draft", actions: ["yes", "no"]}
+"""
+    ran = call("run", graph_file(graph), "--answer", "maybe", "--no-input", "--lang", "zh")
+    assert ran.code == 4
+    assert ran.out.count("Approve or reject round 2 of the draft\n") == 2
+    assert "'maybe' 不在可选项之中：yes, no。" in ran.out
 
 
 @pytest.mark.parametrize("columns", [120, 80, 60])

@@ -4,13 +4,14 @@ A language is a folder of JSON objects, one for each package that makes sentence
 templates, with the names of their values in braces, and what they are in the language. A sentence
 that somebody made already is taken apart again by the template that it fits, and its values, which
 may be sentences too, are put into the other one. One that fits none may be two, with `; ` between.
+Where brackets can stay whole, neither a value nor the `; ` breaks one open.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from importlib.resources import files
 from typing import NamedTuple
@@ -19,6 +20,12 @@ PLACE = re.compile(r"\{([a-z_]\w*)(?:![rs])?(?::[^{}\s]*)?\}")
 AND = "; "
 DEEPEST = 5
 """How many sentences may be inside one another."""
+OWN = 20
+"""So much fixed text makes a line the program's own; a person's may be shorter by chance."""
+JOINS = frozenset(("of", "or", "and", "andand"))
+"""Fixed text that says nothing: it joins names, and stands in every other sentence of a person."""
+NAMES = re.compile(r"[^\s,:;()]+(?: [^\s,:;()]+){0,3}(?:, [^\s,:;()]+(?: [^\s,:;()]+){0,3})*")
+BRACKETS = {")": "(", "）": "（"}
 
 
 class _Pattern(NamedTuple):
@@ -27,6 +34,13 @@ class _Pattern(NamedTuple):
     fixed: int
     template: str
     sentence: str
+    joins: bool
+
+    def allows(self, values: Sequence[str], depth: int, whole: bool) -> bool:
+        """Whether these can be its values."""
+        if self.joins:
+            return depth > 0 and all(map(NAMES.fullmatch, values))
+        return not whole or all(map(_is_whole, values))
 
 
 class Catalogue:
@@ -46,18 +60,38 @@ class Catalogue:
             return known
         if depth == DEEPEST:
             return text
+        found = self._fitted(text, depth) or self._as_two(text, depth)
+        return found or self._fitted(text, depth, whole=False) or text
+
+    def lines(self, text: str) -> str:
+        """Lines that a person or the program wrote; only those of the program are translated."""
+        return "\n".join(map(self._line, text.split("\n")))
+
+    def _line(self, text: str) -> str:
+        return self._fitted(text, 0, OWN) or self._fitted(text, 0, OWN, whole=False) or text
+
+    def _fitted(self, text: str, depth: int, least: int = 0, whole: bool = True) -> str | None:
+        """The sentence of the template that says most and fits, with brackets whole or not."""
         for pattern in self._patterns:
+            if pattern.fixed < least:
+                return None
             found = pattern.anchor in text and _expression(pattern.template).fullmatch(text)
-            if found:
+            if found and pattern.allows(found.groups(), depth, whole):
                 values = {
                     name: self._value(value, depth + 1) for name, value in found.groupdict().items()
                 }
                 return PLACE.sub(lambda place: values[place[1]], pattern.sentence)  # noqa: B023
-        first, found_two, second = text.partition(AND)
-        if not found_two:
-            return text
+        return None
+
+    def _as_two(self, text: str, depth: int) -> str | None:
+        end = text.find(AND)
+        while end >= 0 and not _is_whole(text[:end]):
+            end = text.find(AND, end + 1)
+        if end < 0:
+            return None
+        first, second = text[:end], text[end + len(AND) :]
         told = self.translated(first, depth + 1), self.translated(second, depth + 1)
-        return text if told == (first, second) else self.sentence(AND).join(told)
+        return None if told == (first, second) else self.sentence(AND).join(told)
 
     def _value(self, text: str, depth: int) -> str:
         return self.translated(text, depth) if any(c.isalpha() for c in text) else text
@@ -85,7 +119,8 @@ def names_in(template: str) -> set[str]:
 
 def _pattern(template: str, sentence: str) -> _Pattern:
     fixed = PLACE.split(template)[::2]
-    return _Pattern(max(fixed, key=len), sum(map(len, fixed)), template, sentence)
+    joins = "".join(fixed).replace(" ", "") in JOINS
+    return _Pattern(max(fixed, key=len), sum(map(len, fixed)), template, sentence, joins)
 
 
 @cache
@@ -98,6 +133,17 @@ def _expression(template: str) -> re.Pattern[str]:
         expression += re.escape(text)
         seen.add(name)
     return re.compile(expression, re.DOTALL)
+
+
+def _is_whole(text: str) -> bool:
+    """Whether each bracket in it is opened and closed in it."""
+    opened: list[str] = []
+    for sign in text:
+        if sign in BRACKETS.values():
+            opened.append(sign)
+        elif sign in BRACKETS and (not opened or opened.pop() != BRACKETS[sign]):
+            return False
+    return not opened
 
 
 def _weight(pattern: _Pattern) -> int:

@@ -39,6 +39,11 @@ def translated(text: str) -> str:
     return text if _Spoken.catalogue is None else _Spoken.catalogue.translated(text)
 
 
+def translated_lines(text: str) -> str:
+    """The same of a question, which a person or the program wrote, line by line."""
+    return text if _Spoken.catalogue is None else _Spoken.catalogue.lines(text)
+
+
 def speak(language: str) -> None:
     """Speak that language from now on."""
     if language == LANGUAGES[0]:

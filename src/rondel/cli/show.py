@@ -10,7 +10,7 @@ import msgspec
 import typer
 
 from rondel.cli.database import NextCommands, find, next_commands, open_existing
-from rondel.cli.language import translated, words
+from rondel.cli.language import translated, translated_lines, words
 from rondel.cli.options import AsDocument, Db, Debug, Id, Last
 from rondel.cli.session_json import print_with_lists, session_json
 from rondel.cli.sessions import inputs_text
@@ -116,7 +116,7 @@ def _print_driver(session: Session, status: str, driver: str | None, how: NextCo
 def question_text(question: QuestionRecord) -> str:
     """A question on one line."""
     actions = f" ({', '.join(question.actions)})" if question.actions else ""
-    text = short(translated(question.description), 200) or words("an answer is needed")
+    text = short(translated_lines(question.description), 200) or words("an answer is needed")
     return f"{question.node_id}: {text}{actions}"
 
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import msgspec
 
 from rondel.cli.failures import complain
-from rondel.cli.language import counted, translated, words
+from rondel.cli.language import counted, translated, translated_lines, words
 from rondel.cli.live.session_now import SessionNow
 from rondel.cli.screen import visible
 from rondel.cli.tables import aligned, short, wide
@@ -208,7 +208,7 @@ class PlainView:
             self._print(words("from {source}:", source=message["source"]), "dim")
             self._print(_indented(content_text(message)))
         if data["description"].strip():
-            self._print(translated(data["description"].strip()))
+            self._print(translated_lines(data["description"].strip()))
         if data["actions"]:
             actions = ", ".join(data["actions"])
             self._print(words("answer with one of: {actions}", actions=actions))
