@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -88,7 +89,14 @@ def name_of(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", [README, *GUIDES], ids=name_of)
+def as_parameter(page: Path) -> Any:
+    """The page; one about another engine has the time that installing that takes."""
+    slow = ENVIRONMENT.search(page.read_text("utf-8"))
+    marks = [pytest.mark.timeout(2 * environments.INSTALL_LIMIT)] if slow else []
+    return pytest.param(page, id=name_of(page), marks=marks)
+
+
+@pytest.mark.parametrize("page", [as_parameter(page) for page in (README, *GUIDES)])
 def test_a_page_shows_what_its_commands_print(
     page: Path, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

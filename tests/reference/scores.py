@@ -12,6 +12,8 @@ from typing import Any
 from tests.reference.messages import Message
 
 IN_STRUCTURED_SCORE = ("weighted_score", "weighted_total")
+WAYS = ((), *((key,) for key in IN_STRUCTURED_SCORE))
+"""A score is a number, or an object that has a weighted one."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +71,10 @@ def round_data(outputs: list[Output]) -> dict[str, Any]:
 def score_of(message: Message, path: tuple[str, ...]) -> float | None:
     """The score in a message: at the path, else structured, else in JSON inside the text."""
     structured = message.data.get("structured_score")
-    places = [_at(message.data, path)]
+    places = [_at(message.data, (*path, *inside)) for inside in WAYS]
     places += [_at(structured, (key,)) for key in IN_STRUCTURED_SCORE]
-    places += [_at(each, path) for each in reversed(list(_objects_in(message.content)))]
+    for each in reversed(list(_objects_in(message.content))):
+        places += [_at(each, (*path, *inside)) for inside in WAYS]
     numbers = [number(place) for place in places]
     return next((score for score in numbers if score is not None), None)
 

@@ -32,7 +32,7 @@ def import_(
     ] = None,
     target: Annotated[
         str | None,
-        typer.Option("--to", metavar="chatdev", help="Translate a graph into that format."),
+        typer.Option("--to", metavar="chatdev|council", help="Translate a graph into that format."),
     ] = None,
     output: Annotated[
         str,

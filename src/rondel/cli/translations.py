@@ -4,6 +4,7 @@ them.
 
 from __future__ import annotations
 
+import json
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -18,14 +19,17 @@ from rondel.cli.language import words
 from rondel.cli.screen import visible
 from rondel.errors import CallError
 from rondel.formats import translate_file
+from rondel.formats.council_export import to_council
 from rondel.formats.export import to_chatdev
 from rondel.formats.inlining import inlined
+from rondel.graph.names import Names
 from rondel.graph.plan import Plan
 from rondel.graph.positions import parse
 from rondel.sessions.graph import Graph
 
 STDOUT = "-"
-CHATDEV = "chatdev"
+CHATDEV, COUNCIL = "chatdev", "council"
+EXPORTS = {CHATDEV: to_chatdev, COUNCIL: to_council}
 
 
 def import_graph(file: str, source: str, output: str, *, force: bool) -> int:
@@ -46,23 +50,24 @@ def export_graph(file: str, target: str, output: str, *, force: bool) -> int:
     """Write the graph of a file in the format of another system; what that one will not see of it
     is told on stderr.
     """
-    if target != CHATDEV:
-        raise CallError(f"--to: there is no format {target!r} to write; there is {CHATDEV}")
+    if target not in EXPORTS:
+        hint = Names(EXPORTS, what="there are").hint(target)
+        raise CallError(f"--to: there is no format {target!r} to write; {hint}")
     if Path(file).suffix == ".py":
         hint = "no file can hold the functions of a graph written in Python"
         raise CallError(f"{file} cannot be translated: {hint}")
     graph = Graph.load(file, demand_secrets=False)
-    exported = to_chatdev(inlined(graph.document, graph.includes))
+    exported = EXPORTS[target](inlined(graph.document, graph.includes))
     positions = parse(Path(file).read_bytes(), file).positions
     for problem in sorted(exported.unseen, key=lambda told: positions.line(parse_path(told.path))):
         line = positions.line(parse_path(problem.path))
         complain(str(replace(problem, file=file, line=line)), "unseen")
-    for head in _loops(graph.plan()):
+    for head in _loops(graph.plan()) if target == CHATDEV else ():
         rule = "ends there as soon as an edge leaves it; here its round goes to its end"
         complain(f"{file}: the loop {head!r} {rule}", "unseen")
     for name in graph.includes:
         complain(f"{file}: the graph of {name} is part of the file now", "changed")
-    _write(exported.document, output, force=force, compat=CHATDEV)
+    _write(exported.document, output, force=force, compat=target)
     return 0
 
 
@@ -73,7 +78,10 @@ def _loops(plan: Plan) -> list[str]:
 
 
 def _write(document: dict[str, Any], output: str, *, force: bool, compat: str = "") -> None:
-    text = yaml.dump(document, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=100)
+    if compat == COUNCIL:
+        text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+    else:
+        text = yaml.dump(document, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=100)
     if output == STDOUT:
         sys.stdout.write(text)
         return

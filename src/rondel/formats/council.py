@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from rondel.formats.council_extension import holds_edges, restored_edges
 from rondel.formats.council_nodes import TYPES, VOTERS, node_of
 from rondel.formats.council_wiring import Wiring
+from rondel.formats.extension import DOCUMENT, KEY, STAND_IN, extended
 from rondel.formats.translation import Draft, Translation
 from rondel.graph.names import Names
 from rondel.graph.paths import Path
@@ -30,27 +32,56 @@ def translate(parsed: Parsed, file: str) -> Translation:
         message = "there are no 'nodes', a mapping of ids to nodes"
         draft.refuse((), message, "is this a workflow of Council?")
         return draft.give_up()
-    kept = draft.kept(data, (), TOP)
+    kept = draft.kept(data, (), (*TOP, KEY))
+    extension = kept.pop(KEY, None)
     nodes = {name: _node(draft, name, node) for name, node in kept["nodes"].items()}
     start = _start(draft, kept.get("start_node_id"), nodes)
-    wiring = _wired(draft, start, nodes)
     graph: dict[str, Any] = {
         "id": _text(kept, "workflow_id", "id", "name", "workflow_uuid") or "council",
         "description": _text(kept, "description", "name"),
         "start": [start],
-        "end": wiring.ends(),
+        "end": [name for name, node in nodes.items() if node["type"] == "end"],
         "nodes": [],
         "edges": [],
     }
+    if holds_edges(extension):
+        _restore(draft, graph, nodes, extension)
+    else:
+        _wire(draft, graph, nodes, start)
+    draft.moved(("graph", "start", 0), ("start_node_id",))
+    draft.moved(("graph",), ())
+    made = {key: value for key, value in graph.items() if value}
+    document = extension.get(DOCUMENT) if isinstance(extension, dict) else None
+    apart = document if isinstance(document, dict) else {}
+    body = extended(draft, made, extension, (), ("graph",))
+    return draft.finish({"version": 1, **apart, "graph": body})
+
+
+def _wire(draft: Draft, graph: dict[str, Any], nodes: dict[str, Any], start: str) -> None:
+    """Add the nodes, and the edges that the shared state needs besides those of the file."""
+    wiring = _wired(draft, start, nodes)
     for name, node in nodes.items():
-        _add_node(draft, graph, name, _with_voters(draft, name, node, nodes, wiring))
+        polled = _with_voters(draft, name, node, nodes, wiring)
+        _add_node(draft, graph, name, _with_exit(polled, wiring.ended_by.get(name)))
     graph["nodes"] += wiring.helpers
     for place, wired in enumerate(wiring.edges):
         draft.moved(("graph", "edges", place), wired.origin)
         graph["edges"].append(wired.edge)
-    draft.moved(("graph", "start", 0), ("start_node_id",))
-    draft.moved(("graph",), ())
-    return draft.finish({"version": 1, "graph": {k: v for k, v in graph.items() if v}})
+
+
+def _restore(
+    draft: Draft, graph: dict[str, Any], nodes: dict[str, Any], extension: dict[str, Any]
+) -> None:
+    """Add the nodes and edges of a workflow that was a graph before."""
+    own = {name: node for name, node in nodes.items() if not _stands_in(node)}
+    for name, node in own.items():
+        _add_node(draft, graph, name, node)
+    graph["edges"] = restored_edges(draft, extension, own, ("graph", "edges"))
+
+
+def _stands_in(node: dict[str, Any]) -> bool:
+    extension = node.get(KEY)
+    return isinstance(extension, dict) and extension.get(STAND_IN) is True
 
 
 def _node(draft: Draft, name: str, node: Any) -> dict[str, Any]:
@@ -79,6 +110,8 @@ def _start(draft: Draft, start: Any, nodes: dict[str, Any]) -> str:
 def _wired(draft: Draft, start: str, nodes: dict[str, Any]) -> Wiring:
     """The edges as the nodes name them, then those that the shared state needs."""
     wiring = Wiring(start, {name: node["type"] for name, node in nodes.items()})
+    wiring.all_follow |= {name for name, node in nodes.items() if not _chooses(node)}
+    wiring.with_goals |= {name for name, node in nodes.items() if _has_goal(node)}
     for name, node in nodes.items():
         next_ids = _next_ids(draft, name, node)
         for place, target in enumerate(next_ids):
@@ -87,7 +120,7 @@ def _wired(draft: Draft, start: str, nodes: dict[str, Any]) -> Wiring:
                 hint = Names(nodes, what="there are").hint(str(target))
                 draft.refuse(origin, f"there is no node {target!r}", hint)
             else:
-                labels = LABELS.get(node["type"], ())
+                labels = LABELS.get(node["type"], ()) if _chooses(node) else ()
                 label = labels[place] if place < len(labels) and len(next_ids) > 1 else ""
                 wiring.lead(name, target, origin, label)
     for told in (*wiring.share_state(), *wiring.spread()):
@@ -100,19 +133,54 @@ def _with_voters(
 ) -> dict[str, Any]:
     """A vote that names nobody polls the agents before it."""
     properties = node.get("properties") or {}
-    if node["type"] != "vote" or not isinstance(properties, dict):
+    if node["type"] != "vote" or _names_voters(node) or not isinstance(properties, dict):
         return node
-    if any(properties.get(key) for key in VOTERS):
-        return node
+    before = wiring.agents_before(name)
     voters = {
-        before: nodes[before].get("properties") or {}
-        for before in wiring.before(name)
-        if nodes[before]["type"] == "agent"
+        each: {"role": f"You are {nodes[each].get('name') or each}.", **_settings(nodes[each])}
+        for each in before
     }
     if not voters:
         return node
     draft.change(("nodes", name), f"it polls the agents before it: {', '.join(voters)}")
     return {**node, "properties": {**properties, "agents": voters}}
+
+
+def _with_exit(node: dict[str, Any], action: str | None) -> dict[str, Any]:
+    """A loop that its reviewer can end by saying so."""
+    if action is None:
+        return node
+    given = _settings(node).get("exit_condition")
+    said = f'has(data.action) && data.action == "{action}"'
+    condition = said if given in (None, "", "max_rounds") else f"({said}) || {_goal(given)}"
+    return {**node, "properties": {**_settings(node), "exit_condition": condition}}
+
+
+def _goal(condition: Any) -> str:
+    if condition != "consensus":
+        return f"({condition})"
+    told = ("data.consensus", "data.consensus_reached")
+    return " || ".join(f"(has({each}) && {each} == true)" for each in told)
+
+
+def _has_goal(node: dict[str, Any]) -> bool:
+    settings = _settings(node) if node["type"] == "loop" else {}
+    goals = (settings.get("exit_on_score"), settings.get("exit_condition"))
+    return any(goal not in (None, 0, "", "max_rounds") for goal in goals)
+
+
+def _settings(node: dict[str, Any]) -> dict[str, Any]:
+    properties = node.get("properties")
+    return properties if isinstance(properties, dict) else {}
+
+
+def _names_voters(node: dict[str, Any]) -> bool:
+    return any(_settings(node).get(key) for key in VOTERS)
+
+
+def _chooses(node: dict[str, Any]) -> bool:
+    """Whether the node chooses among its next ones; a vote that names nobody does not."""
+    return node["type"] == "loop" or (node["type"] == "vote" and _names_voters(node))
 
 
 def _next_ids(draft: Draft, name: str, node: dict[str, Any]) -> list[Any]:
@@ -127,10 +195,11 @@ def _next_ids(draft: Draft, name: str, node: dict[str, Any]) -> list[Any]:
 def _add_node(draft: Draft, graph: dict[str, Any], name: str, node: dict[str, Any]) -> None:
     path: Path = ("nodes", name)
     native: Path = ("graph", "nodes", len(graph["nodes"]))
-    kept = draft.kept(node, path, NODE)
+    kept = draft.kept(node, path, (*NODE, KEY))
     draft.moved(native, path)
     draft.moved((*native, "config"), (*path, "properties"))
-    graph["nodes"].append(node_of(draft, name, kept, path))
+    made = node_of(draft, name, kept, path)
+    graph["nodes"].append(extended(draft, made, kept.get(KEY), path, native))
 
 
 def _text(data: dict[str, Any], *keys: str) -> str:

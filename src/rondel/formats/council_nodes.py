@@ -5,29 +5,58 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from rondel.formats.extension import KEY
 from rondel.formats.translation import Draft
 from rondel.graph.paths import Path
+
+Settings = dict[str, Any]
 
 ACTIONS = ["apply", "continue", "rollback", "exit"]
 """What a reviewer inside a loop can say."""
 
-AGENT = (
-    *("agent_id", "agent_uuid", "system_prompt", "prompt", "role", "model", "provider"),
-    *("temperature", "max_tokens", "top_p", "base_url", "api_key"),
-)
+ROLES = ("system_prompt", "persona_prompt", "prompt", "persona", "role")
+"""Where a file may have what an agent is told to be; the first text of them counts."""
+
+MODEL = ("provider", "model", "base_url", "api_key", "temperature", "max_tokens", "top_p")
+AGENT = ("agent_id", "agent_uuid", *ROLES, *MODEL, "model_config", "output_format")
 VOTERS = ("agents", "agent_ids", "agent_uuids")
 PARAMS = ("temperature", "max_tokens", "top_p")
+VERDICT = "structured_verdict"
+"""The one format of answers that Council knows by name."""
+
+WHOLE = {"type": "integer", "minimum": 0, "maximum": 100}
+SCORED = ("strategic_alignment", "practical_value", "logical_consistency", "weighted_total")
+VERDICT_SCHEMA: Settings = {
+    "type": "object",
+    "properties": {
+        "score": {
+            "type": "object",
+            "properties": dict.fromkeys(SCORED, WHOLE),
+            "required": list(SCORED),
+            "additionalProperties": False,
+        },
+        "verdict": {"type": "string"},
+        "exit_recommendation": {"type": "boolean"},
+    },
+    "required": ["score", "verdict", "exit_recommendation"],
+    "additionalProperties": False,
+}
+"""What such an answer holds; the loop reads `score.weighted_total`."""
+
 LOST = {
-    "output_format": "behaviour is lost: say in the role how it answers, or give an output_schema",
     "tools": "behaviour is lost: give the agent tools",
-    "persona": "behaviour is lost: write it into the node's role",
+    "capabilities": "behaviour is lost: give the agent tools",
 }
 """What an agent is told besides, of which there is no counterpart; each is told by name."""
 
+REVIEW = ("timeout_minutes", "allow_skip", "description", "actions")
+REVIEW_USELESS = {
+    "show_score": "the reviewer sees the score in what he is asked about",
+    "review_type": "behaviour is lost: the reviewer chooses an action and edits nothing",
+}
+
 DEFAULT_RESULTS = 5
 DEFAULT_ROUNDS = 3
-
-Settings = dict[str, Any]
 
 
 def node_of(draft: Draft, name: str, node: Settings, path: Path) -> Settings:
@@ -41,6 +70,9 @@ def node_of(draft: Draft, name: str, node: Settings, path: Path) -> Settings:
     return {"id": name, **made, **described}
 
 
+REPORTS = ("system_prompt", "summary_prompt", "prompt")
+"""What an end is told to write, by its names."""
+
 NOTHING_RECALLED = {"task": False, "own": 0}
 """There an agent sees the shared state, and nothing of what it said before."""
 
@@ -51,11 +83,15 @@ def _plain(draft: Draft, _node: Settings, properties: Settings, path: Path) -> S
 
 
 def _end(draft: Draft, node: Settings, properties: Settings, path: Path) -> Settings:
-    if any(properties.get(key) for key in ("system_prompt", "prompt")):
+    asked = next((properties[key] for key in REPORTS if properties.get(key)), None)
+    if asked is not None:
         draft.change(path, "the end that writes a report is an agent")
-        return _agent(draft, node, properties, path)
-    known = ("model", "provider")
-    draft.kept(properties, path, known)
+        others = {key: value for key, value in properties.items() if key not in REPORTS}
+        return _agent(draft, node, {**others, "system_prompt": asked}, path)
+    draft.kept(properties, path, MODEL)
+    if KEY not in node:
+        message = "the end has no prompt and writes no report: behaviour is lost"
+        draft.leave_out(path, message, "give it a system_prompt, as in: Sum up what was said.")
     return {"type": "passthrough", "config": {}}
 
 
@@ -66,13 +102,15 @@ def _agent(draft: Draft, node: Settings, properties: Settings, path: Path) -> Se
 
 def _model(draft: Draft, node: Settings, properties: Settings, path: Path) -> Settings:
     kept = draft.kept(properties, path, AGENT, LOST)
+    settings = kept.get("model_config")
+    kept = {**settings, **kept} if isinstance(settings, dict) else kept
     persona = kept.get("agent_uuid") or kept.get("agent_id")
-    role = next((kept[key] for key in ("system_prompt", "prompt", "role") if kept.get(key)), "")
+    role = next((kept[key] for key in ROLES if kept.get(key) and isinstance(kept[key], str)), "")
     if not role:
         called = node.get("name") or persona or "agent"
         role = f"You are {called}."
         message = f"the persona of {persona or called!r} is not part of the file"
-        draft.leave_out(path, message, "write its prompt into the node's role")
+        draft.leave_out(path, message, "write its prompt into the node's system_prompt")
     config: Settings = {"role": role}
     for foreign, native in (("provider", "provider"), ("model", "name")):
         if kept.get(foreign):
@@ -80,8 +118,22 @@ def _model(draft: Draft, node: Settings, properties: Settings, path: Path) -> Se
     for key in ("base_url", "api_key"):
         if kept.get(key):
             config[key] = kept[key]
+    if answers := _answers(draft, kept.get("output_format"), (*path, "output_format")):
+        config["output_schema"] = answers
     params = {key: kept[key] for key in PARAMS if kept.get(key) is not None}
     return {**config, "params": params} if params else config
+
+
+def _answers(draft: Draft, output_format: Any, path: Path) -> Settings | None:
+    """The schema of the agent's answers, if they are of a format that is known."""
+    if output_format == VERDICT:
+        draft.change(path, "the verdict is an output_schema; the loop reads its weighted_total")
+        return VERDICT_SCHEMA
+    if output_format:
+        message = f"'output_format' {output_format!r} has no counterpart: behaviour is lost"
+        hint = "say in the system_prompt how it answers, or give it an output_schema"
+        draft.leave_out(path, message, hint)
+    return None
 
 
 def _vote(draft: Draft, _node: Settings, properties: Settings, path: Path) -> Settings:
@@ -90,7 +142,8 @@ def _vote(draft: Draft, _node: Settings, properties: Settings, path: Path) -> Se
     agents = kept.get("agents") or kept.get("agent_ids") or kept.get("agent_uuids") or []
     names = list(agents) if isinstance(agents, list | dict) else []
     if not names:
-        draft.refuse(path, "the vote has no agents", "name them in properties.agents")
+        draft.leave_out(path, "there is nobody to poll: the vote passes, as there")
+        return {"type": "passthrough", "config": {}}
     told = agents if isinstance(agents, dict) else {}
     config["agents"] = {str(name): _voter(draft, str(name), told.get(name), path) for name in names}
     return {"type": "vote", "config": config}
@@ -100,7 +153,8 @@ def _voter(draft: Draft, name: str, given: Any, path: Path) -> Settings:
     """Who votes: as the agent before the vote, if it is one, else by its name alone."""
     if not isinstance(given, dict) or not given:
         return {"role": f"You are {name}."}
-    return _model(draft, {"name": name}, {key: given[key] for key in AGENT if key in given}, path)
+    known = [key for key in AGENT if key in given and key != "output_format"]
+    return _model(draft, {"name": name}, {key: given[key] for key in known}, path)
 
 
 def _loop(draft: Draft, _node: Settings, properties: Settings, path: Path) -> Settings:
@@ -127,9 +181,10 @@ def _fact_check(draft: Draft, node: Settings, properties: Settings, path: Path) 
 
 
 def _human_review(draft: Draft, _node: Settings, properties: Settings, path: Path) -> Settings:
-    kept = draft.kept(properties, path, ("timeout_minutes", "allow_skip", "description"))
-    asked = kept.get("description") or "Review it: apply, continue, rollback or exit."
-    config: Settings = {"description": asked, "actions": list(ACTIONS)}
+    kept = draft.kept(properties, path, REVIEW, REVIEW_USELESS)
+    actions = _actions(draft, kept.get("actions"), (*path, "actions"))
+    asked = kept.get("description") or f"Review it: {', '.join(actions)}."
+    config: Settings = {"description": asked, "actions": actions}
     minutes = kept.get("timeout_minutes")
     if minutes:
         config["timeout"] = f"{minutes}m"
@@ -138,8 +193,21 @@ def _human_review(draft: Draft, _node: Settings, properties: Settings, path: Pat
     return {"type": "human", "config": config}
 
 
+def _actions(draft: Draft, given: Any, path: Path) -> list[str]:
+    """What the reviewer can say: what the file offers of it, else all."""
+    named = given if isinstance(given, list) else []
+    for place, action in enumerate(named):
+        if action not in ACTIONS:
+            message = f"the action {action!r} has no counterpart: behaviour is lost"
+            draft.leave_out((*path, place), message, f"there are {', '.join(ACTIONS)}")
+    return [action for action in ACTIONS if action in named] or list(ACTIONS)
+
+
 def _memory(draft: Draft, _node: Settings, properties: Settings, path: Path) -> Settings:
-    useless = {"time_range_days": "working memory has one age for all, graph.memory.max_age"}
+    useless = {
+        "time_range_days": "working memory has one age for all, graph.memory.max_age",
+        "include_verdicts": "what agents say is remembered if graph.memory.promote names them",
+    }
     kept = draft.kept(properties, path, ("max_results",), useless)
     return {"type": "memory", "config": {"limit": _whole(kept.get("max_results", DEFAULT_RESULTS))}}
 

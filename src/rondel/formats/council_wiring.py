@@ -20,8 +20,8 @@ READERS = frozenset({"agent"})
 AUTHORS = frozenset({"agent"})
 """Node types whose text can be the next round's document."""
 
-CHOOSERS = frozenset({"fact_check"})
-"""Node types that choose among their edges here, and go along all of them there."""
+CHOOSERS = frozenset({"fact_check", "vote"})
+"""Node types that choose among their edges here, and may go along all of them there."""
 
 
 class WiredEdge(NamedTuple):
@@ -61,6 +61,12 @@ class Wiring:
         self._before: dict[str, list[str]] = defaultdict(list)
         self.edges: list[WiredEdge] = []
         self.helpers: list[dict[str, Any]] = []
+        self.all_follow: set[str] = set()
+        """The nodes that go along all their edges there."""
+        self.with_goals: set[str] = set()
+        """The loops that have a goal, and have missed it if they end without it."""
+        self.ended_by: dict[str, str] = {}
+        """The loops that a reviewer can end, with what he says then."""
 
     def lead(self, source: str, target: str, origin: Path, label: str = "") -> None:
         """An edge that the file has."""
@@ -72,7 +78,7 @@ class Wiring:
     def spread(self) -> Iterable[Told]:
         """Let those go along all their edges that would choose one here, and say so."""
         for name, type_ in self._types.items():
-            if type_ not in CHOOSERS or len(self._after[name]) < 2:
+            if type_ not in CHOOSERS or name not in self.all_follow or len(self._after[name]) < 2:
                 continue
             after = f"{name} done"
             self._helper(after, f"What follows {name}")
@@ -81,11 +87,7 @@ class Wiring:
                 if wired.edge["from"] == name:
                     wired.edge["from"] = after
             self.edges.append(WiredEdge({"from": name, "to": after}, origin))
-            yield Told(name, "all that follows does so, whatever the check says")
-
-    def ends(self) -> list[str]:
-        """The ids of the end nodes; without one, the default of the format."""
-        return [name for name, type_ in self._types.items() if type_ == "end"]
+            yield Told(name, "all that follows does so, whatever comes of it")
 
     def share_state(self) -> Iterable[Told]:
         """Add the edges of the shared state, and say why."""
@@ -107,6 +109,18 @@ class Wiring:
                 self._hand_on_reviewed(name)
                 yield Told(name, "what was reviewed goes on, not what the reviewer answers")
         self._show_document(loops)
+
+    def agents_before(self, name: str) -> list[str]:
+        """The agents on the ways to a node that no other agent is on, in the file's order."""
+        found, seen, work = set(), {name}, [name]
+        for current in work:
+            for before in self.before(current):
+                if self._types[before] == "agent":
+                    found.add(before)
+                elif before not in seen:
+                    seen.add(before)
+                    work.append(before)
+        return [each for each in self._types if each in found]
 
     def before(self, name: str) -> list[str]:
         """The nodes that lead to a node, each once."""
@@ -214,7 +228,10 @@ class Wiring:
         self._data(self._start, f"{reviewer} rollback", reviewer)
         self._data(past, f"{reviewer} rollback", reviewer)
         self._data(self._start, found.exit, reviewer)
-        self._trigger(reviewer, found.exit, reviewer, "exit")
+        if found.loop in self.with_goals:
+            self._say(reviewer, found.loop, "exit")
+        else:
+            self._trigger(reviewer, found.exit, reviewer, "exit")
 
     # The document
 
@@ -249,6 +266,12 @@ class Wiring:
     def _data(self, source: str, target: str, place: str) -> None:
         edge = {"from": source, "to": target, "trigger": False}
         self.edges.append(WiredEdge(edge, ("nodes", place)))
+
+    def _say(self, reviewer: str, loop: str, action: str) -> None:
+        """Tell the loop what the reviewer said: it ends by it, as by a goal that it reached."""
+        self._trigger(reviewer, loop, reviewer, action)
+        self.edges[-1].edge["carry_data"] = True
+        self.ended_by[loop] = action
 
     def _trigger(self, source: str, target: str, place: str, action: str = "") -> None:
         edge: dict[str, Any] = {"from": source, "to": target, "carry_data": False}

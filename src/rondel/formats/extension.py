@@ -19,6 +19,12 @@ WITHOUT = "without"
 EDGES = "edges"
 PLACE = "at"
 CONFIG = "config"
+DOCUMENT = "document"
+STAND_IN = "stand_in"
+"""In a Council workflow: what stands beside the graph, and a node that only Council needs."""
+
+APART = (WITHOUT, EDGES, DOCUMENT)
+"""What under the key is no field of what it stands beside."""
 
 
 def difference(native: Mapping[str, Any], translated: Mapping[str, Any]) -> dict[str, Any]:
@@ -55,7 +61,7 @@ def extended(
         return translated
     made = _without(draft, dict(translated), extension.get(WITHOUT, []), (*place, WITHOUT))
     for key, value in extension.items():
-        if key in (WITHOUT, EDGES):
+        if key in APART:
             continue
         if key == CONFIG and isinstance(value, dict):
             made[CONFIG] = {**(made.get(CONFIG) or {}), **value}

@@ -45,14 +45,17 @@ def value_of(data: dict[str, Any], text: str, path: tuple[str, ...]) -> float | 
 
 
 def _found(data: dict[str, Any], path: tuple[str, ...]) -> float | None:
-    value = number(_at(data, path))
+    said = _at(data, path)
+    value = number(said)
     if value is not None:
         return value
-    structured = data.get(STRUCTURED)
-    if not isinstance(structured, dict):
-        return None
-    weighted = (number(structured.get(key)) for key in WEIGHTED)
-    return next((value for value in weighted if value is not None), None)
+    for verdict in (said, data.get(STRUCTURED)):
+        if isinstance(verdict, dict):
+            for key in WEIGHTED:
+                value = number(verdict.get(key))
+                if value is not None:
+                    return value
+    return None
 
 
 def _at(value: Any, path: tuple[str, ...]) -> Any:

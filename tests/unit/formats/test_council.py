@@ -73,31 +73,31 @@ PATHS = {
         ["apply", "exit"],
         ["the original", TEXTS[0]],
         TEXTS[0],
-        "exit_edge",
+        "condition_met",
     ),
     "continue goes on with the document as it was": (
         ["apply", "continue", "exit"],
         ["the original", TEXTS[0], TEXTS[0]],
         TEXTS[0],
-        "exit_edge",
+        "condition_met",
     ),
     "exit ends with the document as it is": (
         ["exit"],
         ["the original"],
         "the original",
-        "exit_edge",
+        "condition_met",
     ),
     "rollback goes back to the round before": (
         ["apply", "apply", "rollback", "exit"],
         ["the original", TEXTS[0], TEXTS[1], TEXTS[0]],
         TEXTS[0],
-        "exit_edge",
+        "score_threshold_reached",
     ),
     "rollback in the first round keeps the document": (
         ["rollback", "exit"],
         ["the original", "the original"],
         "the original",
-        "exit_edge",
+        "condition_met",
     ),
 }
 
@@ -107,7 +107,7 @@ PATHS = {
 def test_a_reviewer_is_obeyed(source: str, path: tuple[list[str], list[str], str, str]) -> None:
     answers, documents, output, reason = path
     result, found, _ = asyncio.run(_run(_optimize(source), answers))
-    assert (found, result.output) == (documents, output)
+    assert (found, result.output, result.status) == (documents, output, "completed")
     assert result.loops[0].exit_reason == reason
 
 
@@ -264,10 +264,143 @@ def test_what_an_agent_loses_is_told_by_name() -> None:
     nodes = {
         "s": {"type": "start", "next_ids": ["a"]},
         "a": {"type": "agent", "next_ids": ["e"], "properties": properties},
-        "e": {"type": "end"},
+        "e": {"type": "end", "properties": {"system_prompt": "Sum up."}},
     }
     told = [warning.message for warning in Graph.loads(_workflow(nodes), compat="council").warnings]
     assert [message.split(" ")[0] for message in told if "is lost" in message] == [
-        "'output_format'",
         "'tools'",
+        "'output_format'",
     ]
+
+
+def _agents(*names: str, then: str) -> dict[str, Any]:
+    """Agents that begin side by side."""
+    return {
+        "s": {"type": "start", "next_ids": list(names)},
+        **{
+            name: {"type": "agent", "next_ids": [then], "properties": {"system_prompt": "Vote."}}
+            for name in names
+        },
+    }
+
+
+@pytest.mark.parametrize("decision", ["yes", "no"])
+def test_all_that_follows_a_vote_without_voters_does_so_whatever_it_says(decision: str) -> None:
+    nodes = {
+        **_agents("a", "b", then="wait"),
+        "wait": {"type": "parallel", "next_ids": ["v"]},
+        "v": {"type": "vote", "next_ids": ["e", "note"]},
+        "note": {"type": "agent", "next_ids": ["e"], "properties": {"system_prompt": "Note."}},
+        "e": {"type": "end"},
+    }
+    graph = Graph.loads(_workflow(nodes), compat="council")
+    ballot = [{"data": {"decision": decision, "score": None, "reasoning": "So it is."}}]
+    changes = {
+        f"nodes.v.config.agents.{name}.{key}": value
+        for name in ("a", "b")
+        for key, value in {"provider": "scripted", "answers": ballot}.items()
+    }
+    result, _, steps = asyncio.run(_run(graph.with_changes(changes), []))
+    assert result.status == "completed"
+    [vote] = [step for step in steps if step.node_id == "v"]
+    assert vote.outputs[-1]["data"]["passed"] is (decision == "yes")
+    assert {"note", "e"} <= {step.node_id for step in steps if step.status == "completed"}
+
+
+def test_a_vote_with_nobody_to_poll_passes_as_there() -> None:
+    nodes = {
+        "s": {"type": "start", "next_ids": ["v"]},
+        "v": {"type": "vote", "next_ids": ["e"]},
+        "e": {"type": "end"},
+    }
+    graph = Graph.loads(_workflow(nodes), compat="council")
+    result, _, _ = asyncio.run(_run(graph, []))
+    assert (result.status, result.output) == ("completed", "the original")
+    assert any("nobody to poll" in warning.message for warning in graph.warnings)
+
+
+VERDICTS = {
+    "in a block of JSON": {
+        "content": '# Verdict\n```json\n{"score": {"weighted_total": 91}, "verdict": "ok"}\n```'
+    },
+    "as data": {"data": {"score": {"weighted_total": 91}, "verdict": "ok"}},
+}
+
+
+@pytest.mark.parametrize("verdict", VERDICTS.values(), ids=VERDICTS)
+def test_a_structured_verdict_ends_the_loop(verdict: dict[str, Any]) -> None:
+    judge = {"agent_id": "system_adjudicator"}
+    nodes = {
+        "s": {"type": "start", "next_ids": ["j"]},
+        "j": {"type": "agent", "next_ids": ["l"], "properties": judge},
+        "l": {
+            "type": "loop",
+            "next_ids": ["j", "e"],
+            "properties": {"max_rounds": 5, "exit_on_score": 90},
+        },
+        "e": {"type": "end"},
+    }
+    graph = Graph.loads(_workflow(nodes), compat="council")
+    answers = [{"content": "the score is missing"}, verdict]
+    scripted = {"nodes.j.config.provider": "scripted", "nodes.j.config.answers": answers}
+    result, _, _ = asyncio.run(_run(graph.with_changes(scripted), []))
+    [loop] = result.loops
+    assert (loop.rounds, loop.exit_reason, loop.value) == (2, "score_threshold_reached", 91)
+
+
+def test_an_agent_that_gives_structured_verdicts_answers_by_their_schema() -> None:
+    properties = {"system_prompt": "Judge.", "output_format": "structured_verdict"}
+    nodes = {
+        "s": {"type": "start", "next_ids": ["j"]},
+        "j": {"type": "agent", "next_ids": ["e"], "properties": properties},
+        "e": {"type": "end"},
+    }
+    _, _, steps = asyncio.run(_run(Graph.loads(_workflow(nodes), compat="council"), []))
+    [judged] = [step for step in steps if step.node_id == "j"]
+    assert 0 <= judged.outputs[-1]["data"]["score"]["weighted_total"] <= 100
+
+
+def test_what_a_persona_holds_is_the_agents() -> None:
+    properties = {
+        "agent_uuid": "6ba7b810",
+        "persona_prompt": "You are strict.",
+        "model_config": {"provider": "openai", "model": "gpt-4o", "temperature": 0.2},
+    }
+    nodes = {
+        "s": {"type": "start", "next_ids": ["a"]},
+        "a": {"type": "agent", "next_ids": ["e"], "properties": properties},
+        "e": {"type": "end"},
+    }
+    graph = Graph.loads(_workflow(nodes), compat="council")
+    [agent] = [node for node in graph.document["graph"]["nodes"] if node["id"] == "a"]
+    assert agent["config"]["role"] == "You are strict."
+    assert (agent["config"]["provider"], agent["config"]["name"]) == ("openai", "gpt-4o")
+    assert agent["config"]["params"] == {"temperature": 0.2}
+
+
+@pytest.mark.parametrize("key", ["system_prompt", "summary_prompt"])
+def test_an_end_with_a_prompt_writes_the_report_and_one_without_says_so(key: str) -> None:
+    nodes = {
+        "s": {"type": "start", "next_ids": ["e"]},
+        "e": {"type": "end", "properties": {key: "Sum it up."}},
+    }
+    graph = Graph.loads(_workflow(nodes), compat="council")
+    [end] = [node for node in graph.document["graph"]["nodes"] if node["id"] == "e"]
+    assert (end["type"], end["config"]["role"]) == ("agent", "Sum it up.")
+    silent = Graph.loads(_workflow({**nodes, "e": {"type": "end"}}), compat="council")
+    assert ["writes no report: behaviour is lost" in told.message for told in silent.warnings] == [
+        True
+    ]
+
+
+def test_a_reviewer_is_offered_the_actions_of_the_file() -> None:
+    properties = {"actions": ["exit", "apply", "merge"], "show_score": True}
+    nodes = {
+        "s": {"type": "start", "next_ids": ["r"]},
+        "r": {"type": "human_review", "next_ids": ["e"], "properties": properties},
+        "e": {"type": "end"},
+    }
+    graph = Graph.loads(_workflow(nodes), compat="council")
+    [review] = [node for node in graph.document["graph"]["nodes"] if node["id"] == "r"]
+    assert review["config"]["actions"] == ["apply", "exit"]
+    assert any("'merge'" in told.message for told in graph.warnings)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from rondel import Graph, GraphError
 from rondel.errors import Problem
+from rondel.formats.council_export import to_council
 from tests.conformance.observed import CASES, INVALID
 
 COUNCIL = Path(__file__).parents[2] / "fixtures" / "council"
@@ -128,14 +129,67 @@ CHECKED = {
         "e": {"type": "end", "properties": {"prompt": "Report."}},
     },
 }
+JUDGED = {
+    "workflow_uuid": "6ba7b810",
+    "start_node_id": "s",
+    "nodes": {
+        "s": {"type": "start", "next_ids": ["a"]},
+        "a": {
+            "type": "agent",
+            "name": "Adjudicator",
+            "next_ids": ["v"],
+            "properties": {
+                "agent_uuid": "x",
+                "output_format": "structured_verdict",
+                "model_config": {"provider": "openai", "model": "m", "temperature": 0.5},
+                "tools": ["web"],
+            },
+        },
+        "v": {"type": "vote", "next_ids": ["r", "p"], "properties": {"threshold": 0.5}},
+        "p": {"type": "parallel", "next_ids": ["r"]},
+        "r": {
+            "type": "human_review",
+            "next_ids": ["l"],
+            "properties": {"actions": ["apply", "exit"], "timeout_minutes": 5, "allow_skip": False},
+        },
+        "l": {
+            "type": "loop",
+            "next_ids": ["a", "e"],
+            "properties": {"max_rounds": 3, "exit_on_score": 90, "exit_condition": "consensus"},
+        },
+        "e": {"type": "end", "properties": {"summary_prompt": "Sum up.", "model": "m"}},
+    },
+}
+OWN = """\
+vars: {A: b}
+graph:
+  id: own
+  start: [a, b]
+  end: [c]
+  loops: {a: {max_rounds: 3}}
+  nodes:
+    - {id: a, type: agent, config: {role: Write.}, timeout: 5}
+    - {id: b, type: literal, config: {content: x}}
+    - {id: l, type: loop, config: {max_rounds: 2}}
+    - {id: c, type: human, config: {actions: [go, exit], timeout: 2h}}
+  edges:
+    - {from: a, to: l}
+    - {from: b, to: l, trigger: false}
+    - {from: l, to: a, label: continue}
+    - {from: l, to: c, label: exit, condition: {type: expr, config: {expr: 'round > 0'}}}
+"""
+RETURNED = to_council(Graph.loads(OWN).document).document
 FILES = [
     (RICH, "chatdev"),
     (json.dumps(CHECKED, indent=2), "council"),
     *WORKFLOWS,
+    (json.dumps(JUDGED, indent=2), "council"),
+    (json.dumps(RETURNED, indent=2), "council"),
     (RICHER, "chatdev"),
     (VOTE, "chatdev"),
     *((case["yaml"], "chatdev") for case in [*CASES[::7], *INVALID]),
 ]
+SOUND = ["rich", "checked", "debate", "optimize", "judged", "returned"]
 DOCUMENTS = [(yaml.load(text, yaml.CSafeLoader), format_) for text, format_ in FILES]
 ODD: list[Any] = [
     *(None, True, -1, 0, 10**30, 1.5, float("inf"), "", " ", "x", "${NOT_SET}", "a/b[1]"),
@@ -240,6 +294,6 @@ def test_a_file_that_is_no_graph_is_answered_in_one_line(text: str, format_: str
     assert len(caught.value.problems) == 1
 
 
-@pytest.mark.parametrize(("text", "format_"), FILES[:4], ids=["rich", "checked", "1", "2"])
+@pytest.mark.parametrize(("text", "format_"), FILES[:6], ids=SOUND)
 def test_the_files_that_are_broken_here_are_right_before(text: str, format_: str) -> None:
     assert Graph.loads(text, compat=format_).spec.nodes
