@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -31,7 +32,10 @@ KINDS = {TOOLS: "", "edge": CONDITIONS, "edge_processor": PROCESSORS}
 WORKSPACE = "code_workspace"
 """The folder for the functions' files, in the current directory."""
 
-CONTEXT = "_context"
+ATTACHMENTS = "attachments"
+"""The folder in it that ChatDev's own store of files has."""
+
+CONTEXT, STORE = "_context", "attachment_store"
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 NAMED = inspect.Parameter.KEYWORD_ONLY
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -135,6 +139,8 @@ class FolderFunction:
     def _prepared(self) -> dict[str, Any]:
         folder = self.context["python_workspace_root"]
         folder.mkdir(parents=True, exist_ok=True)
+        if STORE not in self.context and (store := _store_beside(self.file.root)) is not None:
+            self.context[STORE] = store(folder / ATTACHMENTS)
         return self.context
 
 
@@ -182,6 +188,19 @@ def _register_files(
         if not kind and members:
             module = path.relative_to(folder).with_suffix("").as_posix()
             registry.function(f"{module}{ALL}", FunctionGroup(tuple(members)))
+
+
+def _store_beside(root: Path) -> Callable[[Path], Any] | None:
+    """What keeps files for functions of ChatDev, which ask for its own class, if that is there."""
+    module = Path("utils", "attachments.py")
+    if not (root.parent / module).is_file():
+        return None
+    try:
+        found = import_module(".".join(module.with_suffix("").parts))
+    except Exception:  # it is somebody else's, and what it lacks is told by who asks for it
+        return None
+    store: Callable[[Path], Any] | None = getattr(found, "AttachmentStore", None)
+    return store
 
 
 def _defined(statements: list[ast.stmt]) -> Iterator[str]:

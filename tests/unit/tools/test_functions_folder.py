@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,39 @@ def test_a_tool_is_called_with_its_context_and_what_is_beside_the_folder(
 ) -> None:
     assert asyncio.run(_tool(registry, "add").call({"first": 2})).text == "3"
     assert asyncio.run(_tool(registry, "greet").call({"name": "ada"})).text == "ADA code_workspace"
+
+
+FILES = """
+from utils.attachments import AttachmentStore
+
+def list_files(_context=None):
+    store = _context["attachment_store"]
+    assert isinstance(store, AttachmentStore)
+    return {"files": [store.root.relative_to(_context["graph_directory"])]}
+"""
+STORE = "class AttachmentStore:\n    def __init__(self, root): self.root = root\n"
+
+
+def test_functions_that_ask_for_the_store_of_files_beside_them_are_given_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    for name in ("utils", "utils.attachments"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    for name, text in (
+        ("functions/function_calling/file.py", FILES),
+        ("utils/__init__.py", ""),
+        ("utils/attachments.py", STORE),
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    registry = builtin_registry()
+    register_folder(registry, tmp_path / "functions")
+    told = asyncio.run(_tool(registry, "list_files").call({})).text
+    assert told == '{"files":["code_workspace/attachments"]}'
+    for name in ("utils", "utils.attachments"):
+        sys.modules.pop(name, None)
 
 
 AGENT = """\
