@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.contender import HOME, Contender
 
 FOLDER = Path(__file__).parent / ".peers"
-INSTALL_LIMIT = 600
+INSTALL_LIMIT = 900
 
 
 class InstallFailed(Exception):
@@ -33,7 +33,7 @@ def make(contender: Contender) -> None:
     if ready.exists() and ready.read_text() == wanted:
         return
     _run([sys.executable, "-m", "venv", str(folder)])
-    installer = [str(python_of(contender)), "-m", "pip", "install", "--quiet"]
+    installer = [str(python_of(contender)), "-m", "pip", "install", "--quiet", "--no-compile"]
     _run([*installer, "--disable-pip-version-check", "--upgrade", *contender.requirements])
     ready.write_text(wanted)
 

@@ -92,7 +92,7 @@ def name_of(page: Path) -> str:
 def as_parameter(page: Path) -> Any:
     """The page; one about another engine has the time that installing that takes."""
     slow = ENVIRONMENT.search(page.read_text("utf-8"))
-    marks = [pytest.mark.timeout(2 * environments.INSTALL_LIMIT)] if slow else []
+    marks = [pytest.mark.timeout(environments.INSTALL_LIMIT + 300)] if slow else []
     return pytest.param(page, id=name_of(page), marks=marks)
 
 
