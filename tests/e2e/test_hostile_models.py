@@ -207,7 +207,22 @@ def test_a_check_whose_answer_is_cut_off_is_not_verified(call: Call, graph_file:
     assert [each["chars"] for each in told(ran, "model_incomplete")] == [len(claims)]
 
 
-# What failed attempts took
+# What failed attempts said, and took
+
+
+def test_what_a_broken_attempt_said_is_not_shown_before_the_answer(
+    call: Call, graph_file: Write
+) -> None:
+    broken = Reply("half of it", drop_after=2)
+    with OpenAIServer(broken, "All of it.", broken, "Here.") as server:
+        retry = "{max_attempts: 2, min_wait: 0, max_wait: 0}"
+        text = chain(server).replace("id: Second,", f"id: Second, retry: {retry},")
+        text = text.replace("backoff: 0}", "backoff: 0, attempts: 1}")
+        text = text.replace("backoff: 0, attempts: 1}", "backoff: 0}", 1)
+        ran = call("run", graph_file(text), "-i", "x")
+    assert ran.code == 0, ran.err
+    assert "  First   All of it.\n" in ran.out
+    assert "  Second  Here.\n" in ran.out
 
 
 def test_attempts_that_broke_are_in_the_ledger(call: Call, graph_file: Write) -> None:

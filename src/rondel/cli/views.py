@@ -10,7 +10,7 @@ import msgspec
 
 from rondel.cli.failures import complain
 from rondel.cli.language import counted, translated, translated_lines, words
-from rondel.cli.live.session_now import SessionNow
+from rondel.cli.live.session_now import SessionNow, text_after
 from rondel.cli.screen import visible
 from rondel.cli.tables import aligned, short, wide
 from rondel.sessions.event import Event
@@ -148,7 +148,7 @@ class PlainView:
 
     def _stream(self, event: Event) -> None:
         address = str(event.address)
-        self._texts[address] = self._texts.get(address, "") + event.data["chunk"]
+        self._texts[address] = text_after(self._texts.get(address, ""), event)
 
     def _node(self, event: Event) -> None:
         if event.data["status"] == "running":

@@ -165,7 +165,11 @@ class Asker:
         await leave()
         started = time.monotonic()
         asked = replace(told, charge=charge, leave=leave)
-        answer = await _in_time(self.model.answer(asked), ctx.time_left, leave)
+        try:
+            answer = await _in_time(self.model.answer(asked), ctx.time_left, leave)
+        except ModelError:
+            stream.start_over()
+            raise
         duration = time.monotonic() - started
         answer = replace(answer, content=whole(answer.content), data=wholly(answer.data))
         charge(msgspec.structs.replace(checked(answer, told), duration=duration))

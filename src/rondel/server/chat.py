@@ -215,7 +215,7 @@ async def _chunks(
 def _thought(event: Event) -> str | None:
     """What is shown of the work: words as they come, and a line for every round."""
     if event.event == TOKENS:
-        return str(event.data["chunk"])
+        return str(event.data["chunk"]) or "\n\n"  # what was said before is void
     if event.event == "node_state_change" and event.data["status"] == "running":
         return f"\n\n{event.address}:\n"
     line = round_text(event)

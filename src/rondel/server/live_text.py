@@ -24,7 +24,10 @@ class LiveText:
         is_new = chunks is None
         if chunks is None:
             chunks = self._chunks[voice] = []
-        chunks.append(str(event.data.get("chunk", "")))
+        if chunk := str(event.data.get("chunk", "")):
+            chunks.append(chunk)
+        else:
+            chunks.clear()
         self._last[voice] = event
         return is_new
 

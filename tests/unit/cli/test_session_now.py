@@ -99,6 +99,8 @@ def test_retries_and_debates_are_told() -> None:
     turn = event("debate:round", "Talk", round=1, agent="Optimist", content="x")
     assert shown(running("Talk"), failed)[0] == "⠋ Talk    12s  try 2 of 3  round 1/3"
     assert shown(running("Talk"), said)[0] == "⠋ Talk    12s  round 1/3 · Optimist  I agree"
+    void = event("token_stream", "Talk", chunk="", agent="Optimist")
+    assert "I agree" not in shown(running("Talk"), said, void)[0]
     assert shown(running("Talk"), turn, turn)[0] == "⠋ Talk    12s  round 2/3"
 
 

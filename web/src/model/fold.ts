@@ -295,8 +295,10 @@ function sessionChanged(fold: SessionFold, event: RondelEvent): void {
 
 function streamed(fold: SessionFold, event: RondelEvent): void {
   if (!event.address) return;
-  const before = event.data.so_far === true ? "" : (fold.streams.get(event.address) ?? "");
-  fold.streams.set(event.address, before + asText(event.data.chunk));
+  const chunk = asText(event.data.chunk);
+  const isNew = event.data.so_far === true || chunk === ""; // an empty chunk: what came before is void
+  const before = isNew ? "" : (fold.streams.get(event.address) ?? "");
+  fold.streams.set(event.address, before + chunk);
 }
 
 function spent(fold: SessionFold, event: RondelEvent): void {

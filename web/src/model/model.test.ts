@@ -82,6 +82,20 @@ describe("the fold", () => {
     fold.take(said("Hello, you", { so_far: true }));
     expect(fold.streams.get("A")).toBe("Hello, you");
   });
+  it("forgets what an attempt said that broke off: an empty piece says so", () => {
+    const fold = new SessionFold();
+    const said = (chunk: string): RondelEvent => ({
+      seq: null,
+      event: "token_stream",
+      timestamp: "2026-01-01T00:00:00Z",
+      session_id: "s",
+      node_id: "A",
+      address: "A",
+      data: { chunk },
+    });
+    fold.takeAll([said("half an an"), said(""), said("All of it")]);
+    expect(fold.streams.get("A")).toBe("All of it");
+  });
   it("folds 20,000 events of a thousand rounds in a moment", () => {
     const fold = new SessionFold();
     let seq = 0;

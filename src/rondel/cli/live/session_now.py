@@ -140,7 +140,7 @@ class SessionNow:
         match event.event:
             case "token_stream":
                 step.speaker = data.get("agent") or ""
-                step.text = (step.text + data["chunk"])[-TAIL:]
+                step.text = text_after(step.text, event)[-TAIL:]
                 step.tool = ""
             case "debate:round":
                 step.turns += 1
@@ -157,6 +157,12 @@ class SessionNow:
         for loop in self.around(address):
             loop.tokens += tokens
             loop.usd += usd
+
+
+def text_after(before: str, event: Event) -> str:
+    """What a step has said with this piece; an empty one makes void what came before it."""
+    chunk: str = event.data["chunk"]
+    return before + chunk if chunk else ""
 
 
 def key_of(address: str) -> str:
