@@ -55,6 +55,15 @@ def test_an_answer_leads_to_the_next_question(call: Call, waiting: str) -> None:
     assert "Editor> approve" in piped.out
 
 
+def test_after_a_refused_answer_the_question_is_shown_once_with_the_reason(
+    call: Call, waiting: str
+) -> None:
+    ran = call("answer", waiting, "perhaps", "--no-input")
+    assert ran.code == 4
+    assert ran.out.count("Editor asks") == 1
+    assert "'perhaps' is not one of" in ran.out
+
+
 def test_an_answer_shows_only_new_events(call: Call, waiting: str) -> None:
     before = len(call("events", waiting, "--json").lines)
     ran = call("answer", waiting, "approve", "--json")

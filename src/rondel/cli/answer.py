@@ -75,7 +75,7 @@ async def _answer(
         past = Shown()
         if runs:
             hand_over(session, graph, how.answer(control.node), strict=foreground.strict_code)
-            past = past_of(engine, session)
+            past = past_of(engine, session).answered(control.node)
         delivered = await deliver(session, control, run=runs)
         if not runs or delivered.driver is not None:
             on = how.resume() if delivered.changed and not delivered.driver else ""

@@ -6,7 +6,7 @@ import asyncio
 import signal
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rondel.cli.arguments import Answers
@@ -41,6 +41,13 @@ class Shown:
     """Those that are still open, which must be shown again."""
     current: SessionNow = field(default_factory=SessionNow)
     """What was under way."""
+
+    def answered(self, node: str | None) -> Shown:
+        """The same without the node's oldest question: if it is asked again, it is a new one."""
+        for question in self.questions:
+            if node is None or question.node_id == node:
+                return replace(self, questions=[q for q in self.questions if q is not question])
+        return self
 
 
 def past_of(engine: Engine, session: Session, length: int | None = None) -> Shown:
