@@ -89,7 +89,7 @@ class Foreground:
             )
             return FAILED
         view.close(result)
-        _tell(result, conversation, how if durable else None)
+        _tell(result, conversation, how if durable else None, over=session.is_over)
         _explain(result, graph)
         stays = conversation.interrupted and result.status not in ("completed", "bounded", "failed")
         return STOPPED if stays else EXIT_CODES.get(result.status, STOPPED)
@@ -161,11 +161,16 @@ def demand_free(engine: Engine, session: Session, db: str | None) -> None:
         )
 
 
-def _tell(result: Result, conversation: TerminalSession, how: NextCommands | None) -> None:
+def _tell(
+    result: Result, conversation: TerminalSession, how: NextCommands | None, *, over: bool
+) -> None:
     """What to do next, where there is something."""
     match result.status:
         case "failed":
             tell_failure(result)
+            if how is not None and not over:
+                again = words("run that step again with: {command}", command=how.resume())
+                complain(again, "note")
         case "waiting":
             for node in conversation.unanswered:
                 complain(f"{node!r} waits for an answer; {_answer(node, conversation, how)}")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import httpx2
 from pydantic_ai.exceptions import (
     ContentFilterError,
     ModelAPIError,
     ModelAuthenticationError,
     ModelConnectionError,
+    ModelContextWindowExceededError,
     ModelHTTPError,
     ModelNotFoundError,
     ModelQuotaExceededError,
@@ -22,19 +20,21 @@ from pydantic_ai.exceptions import (
 )
 
 from rondel.models.allowance import allowance_in, seconds_of
+from rondel.models.complaints import is_filtered, said_by
 from rondel.models.endpoint import Endpoint
 from rondel.models.failure import Failure, Reached
 
 RETRIED = frozenset({408, 409, 425, 429})
 """Statuses below 500 that may go away by themselves."""
 
+UNAUTHORIZED, FORBIDDEN = 401, 403
 TOOK_TOO_LONG = 408
 """The one status that says that the provider had begun."""
 
+CREDENTIALS = "check the credentials that this machine has for it"
+
 UNREACHED = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
 """What goes wrong before a request is sent."""
-
-LONGEST_MESSAGE = 200
 
 
 def failure_of(error: Exception, asked: Endpoint) -> Failure | None:
@@ -52,29 +52,31 @@ def failure_of(error: Exception, asked: Endpoint) -> Failure | None:
         case ModelConnectionError() | httpx2.TransportError() | httpx2.StreamError():
             return Failure(
                 f"the connection to {asked.provider.name} at {asked.public_address} failed "
-                f"({_said(_root(error))})",
+                f"({said_by(_root(error))})",
                 "check base_url and the network",
                 reached=_reached(error),
             )
         case ContentFilterError() | ModelRequestRejectedError():
-            return _rejection(error, asked)
+            failure = _objection(error, said_by(error), asked)
+            failure.reached = "worked"
+            return failure
         case ModelAPIError() | UnexpectedModelBehavior():
             return Failure(
-                f"{asked.provider.name} sent an answer that cannot be read ({_said(error)})",
+                f"{asked.provider.name} sent an answer that cannot be read ({said_by(error)})",
                 "check that base_url is the address of such a provider",
                 retry_after=getattr(error, "retry_after", None),
                 reached="worked",
             )
         case _ if _is_of_a_cloud(error):
             return Failure(
-                f"{asked.provider.name} cannot be asked from here ({_said(error)})",
-                "check the credentials that this machine has for it",
+                f"{asked.provider.name} cannot be asked from here ({said_by(error)})",
+                CREDENTIALS,
                 lasting=True,
                 reached="nobody",
             )
         case UserError():
             return Failure(
-                f"{asked.provider.name} cannot ask {asked.model!r} that way ({_said(error)})",
+                f"{asked.provider.name} cannot ask {asked.model!r} that way ({said_by(error)})",
                 "check params, tools and output_schema",
                 lasting=True,
                 reached="nobody",
@@ -89,28 +91,26 @@ def _is_of_a_cloud(error: Exception) -> bool:
 
 
 def _refusal(error: ModelHTTPError, asked: Endpoint) -> Failure:
-    said = f"status {error.status_code}: {_said(error)}"
+    said = f"status {error.status_code}: {said_by(error)}"
     match error:
         case ModelQuotaExceededError():
             what = f"{asked.provider.name} says that the account is out of quota ({said})"
             return Failure(what, "check its plan, or set another provider", lasting=True)
-        case ModelAuthenticationError():
-            what = f"{asked.provider.name} refused the key ({said})"
-            return Failure(what, _keys(asked), lasting=True)
         case ModelNotFoundError():
-            what = f"{asked.provider.name} does not know the model {asked.model!r} ({said})"
-            return Failure(what, "check name and base_url", lasting=True)
+            return _nothing_there(error, said, asked)
         case ModelRateLimitError():
             what = f"{asked.provider.name} takes no more calls for now ({said})"
             remedy = "lower max_concurrency or set requests_per_minute"
             return Failure(what, remedy, retry_after=_patience(error), later=True)
-    if error.status_code in (401, 403):
+    if error.status_code == FORBIDDEN:
+        what = f"{asked.provider.name} does not let this key ask {asked.model!r} ({said})"
+        return Failure(what, f"{_keys(asked)}, and what its account may use", lasting=True)
+    if error.status_code == UNAUTHORIZED or isinstance(error, ModelAuthenticationError):
         what = f"{asked.provider.name} refused the key ({said})"
         return Failure(what, _keys(asked), lasting=True)
     again = error.status_code in RETRIED or error.status_code >= 500
     if not again or error.provider_retry_hint is False:
-        what = f"{asked.provider.name} refused the call to {asked.model!r} ({said})"
-        return Failure(what, "check name, params and the input's length", lasting=True)
+        return _objection(error, said, asked)
     what = f"{asked.provider.name} failed ({said})"
     patience = _patience(error)
     return Failure(
@@ -120,6 +120,29 @@ def _refusal(error: ModelHTTPError, asked: Endpoint) -> Failure:
         later=patience is not None,
         reached="worked" if error.status_code == TOOK_TOO_LONG else "refused",
     )
+
+
+def _nothing_there(error: ModelHTTPError, said: str, asked: Endpoint) -> Failure:
+    """No such model, or no such path: servers that lack the path do not speak of models."""
+    if error.suggested_model_id or "model" in said.lower():
+        what = f"{asked.provider.name} does not know the model {asked.model!r} ({said})"
+        if near := error.suggested_model_id:
+            return Failure(what, f"did you mean {near!r}?", lasting=True)
+        return Failure(what, "check name and base_url", lasting=True)
+    what = f"{asked.provider.name} has no models at {asked.public_address} ({said})"
+    return Failure(what, "check base_url, which often ends in /v1", lasting=True)
+
+
+def _objection(error: Exception, said: str, asked: Endpoint) -> Failure:
+    """What was sent cannot be answered: too long, not wanted, or wrong in itself."""
+    if isinstance(error, ModelContextWindowExceededError):
+        what = f"{asked.model!r} cannot read so much at once ({said})"
+        remedy = "send less by compact, carry or context_window, or take a model that reads more"
+        return Failure(what, remedy, lasting=True)
+    what = f"{asked.provider.name} refused the call to {asked.model!r} ({said})"
+    unwanted = isinstance(error, ContentFilterError) or is_filtered(error)
+    remedy = "change the input or the role" if unwanted else "check name and params"
+    return Failure(what, remedy, lasting=True)
 
 
 def _patience(error: ModelHTTPError) -> float | None:
@@ -136,12 +159,9 @@ def _patience(error: ModelHTTPError) -> float | None:
     return None if said is None or not said.wait(0.0) else said.full
 
 
-def _rejection(error: Exception, asked: Endpoint) -> Failure:
-    what = f"{asked.provider.name} refused the call to {asked.model!r} ({_said(error)})"
-    return Failure(what, "change the input or the role", lasting=True, reached="worked")
-
-
 def _keys(asked: Endpoint) -> str:
+    if asked.provider.extra and not asked.key:
+        return CREDENTIALS
     return " or ".join(("check api_key", *asked.provider.keys))
 
 
@@ -160,20 +180,3 @@ def _reached(error: BaseException) -> Reached:
             return "nobody"
         below = below.__cause__ or below.__context__
     return "worked"
-
-
-def _said(error: BaseException) -> str:
-    """The provider's own words, shortened to a line."""
-    text = _message(getattr(error, "body", None)) or getattr(error, "message", "") or str(error)
-    text = " ".join(str(text).split()) or type(error).__name__
-    return text if len(text) <= LONGEST_MESSAGE else text[: LONGEST_MESSAGE - 1] + "…"
-
-
-def _message(body: Any) -> str:
-    """The message in an error's body, wherever the provider puts it."""
-    if isinstance(body, Mapping):
-        for key in ("message", "error", "detail"):
-            if key in body and (text := _message(body[key])):
-                return text
-        return ""
-    return body if isinstance(body, str) else ""

@@ -363,8 +363,8 @@ def test_a_provider_that_wants_an_hour_is_not_waited_for() -> None:
     [
         (400, "refused the call to 'm'"),
         (401, "refused the key"),
-        (403, "refused the key"),
-        (404, "does not know the model 'm'"),
+        (403, "does not let this key ask 'm'"),
+        (404, "has no models at http"),
         (422, "refused the call to 'm'"),
     ],
 )
