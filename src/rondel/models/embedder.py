@@ -96,7 +96,10 @@ class EmbeddingConfig(ProviderConfig):
 def embedding_config_for(registry: Registry) -> type[EmbeddingConfig]:
     """The config with the options of every embedder that `registry` has so far."""
     declared: dict[str, Any] = {
-        name: (Annotated[field.annotation, SkipValidation], field.default)
+        name: (
+            Annotated[field.annotation, SkipValidation],
+            Field(field.default, description=field.description),
+        )
         for provider in registry.names(KIND)
         for name, field in registry.config_model(KIND, provider).model_fields.items()
         if name not in EmbeddingConfig.model_fields

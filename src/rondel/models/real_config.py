@@ -25,7 +25,7 @@ US = "us-central1"
 class RealConfig(ServedConfig):
     """Which model, where, with which key, and how hard it is tried."""
 
-    stream: bool = True
+    stream: bool = Field(True, description="Whether the answer comes piece by piece.")
     api: Literal["chat", "responses"] = Field(
         "chat", description="Which of OpenAI's ways to ask: Chat Completions or Responses."
     )

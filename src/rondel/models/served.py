@@ -25,10 +25,16 @@ class ServedConfig(ProviderConfig):
     real: ClassVar[RealProvider]
 
     name: str = Field(min_length=1)
-    attempts: Annotated[Count, Field(le=20)] = 4
-    backoff: Wait = 0.5
-    max_concurrency: Count = 32
-    requests_per_minute: Count | None = None
+    attempts: Annotated[Count, Field(le=20)] = Field(
+        4, description="How often one answer is asked for before the call has failed."
+    )
+    backoff: Wait = Field(0.5, description="The first wait between two attempts; then it doubles.")
+    max_concurrency: Count = Field(
+        32, description="Calls at once to this provider's address, from all sessions."
+    )
+    requests_per_minute: Count | None = Field(
+        None, description="Calls that may start in any minute, counted the same way."
+    )
 
     @property
     def tariff(self) -> Tariff:

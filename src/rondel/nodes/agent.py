@@ -292,7 +292,10 @@ def config_for(registry: Registry, base: type[AgentConfig] = AgentConfig) -> typ
 
 def _declared(registry: Registry) -> dict[str, Any]:
     return {
-        name: (Annotated[field.annotation, SkipValidation], field.default)
+        name: (
+            Annotated[field.annotation, SkipValidation],
+            Field(field.default, description=field.description),
+        )
         for provider in registry.names("provider")
         for name, field in registry.config_model("provider", provider).model_fields.items()
         if name not in AgentConfig.model_fields
