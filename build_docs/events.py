@@ -14,8 +14,11 @@ from rondel import Context, Engine, Event, Graph, Session, builtin_registry
 
 TEXTS = Path(__file__).with_name("event_texts.yaml")
 NOON = "2026-11-18T12:00:00.000000Z"
-RARE = {"memory_error", "model_incomplete"}
-"""Told only where something outside fails; the tests of their own see them."""
+RARE = {
+    *("memory_error", "model_incomplete", "model_waiting"),
+    *("thinking_stream", "context_compacted", "tool_approval"),
+}
+"""Told only by real models, by people, or where something outside fails: by tests of their own."""
 
 LOOPS = """
 graph:
@@ -140,8 +143,8 @@ def page() -> str:
     parts = [
         "# Events\n\nWhat the outside sees of a session: `rondel run --json`, `rondel events ID`, "
         "`session.events()`, `GET /api/v1/sessions/{id}/events`. Every durable event has a `seq`, "
-        "from 1, without gaps, the same for everyone who asks; `token_stream` and `edge_fired` are "
-        "live only and have none. Each example below was told by a session that a test runs "
+        "from 1, without gaps, the same for everyone who asks; `token_stream`, `thinking_stream`, "
+        "`model_waiting` and `edge_fired` are live only and have none. Each example below was told by a session that a test runs "
         "(`python -m build_docs`).\n"
     ]
     for name, said in texts().items():

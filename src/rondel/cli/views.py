@@ -10,7 +10,7 @@ import msgspec
 
 from rondel.cli.failures import complain
 from rondel.cli.language import counted, translated, translated_lines, words
-from rondel.cli.live.session_now import SessionNow, text_after
+from rondel.cli.live.session_now import SessionNow, text_after, waiting_text
 from rondel.cli.screen import visible
 from rondel.cli.tables import aligned, short, wide
 from rondel.sessions.event import Event
@@ -150,6 +150,10 @@ class PlainView:
         address = str(event.address)
         self._texts[address] = text_after(self._texts.get(address, ""), event)
 
+    def _waits(self, event: Event) -> None:
+        who = aligned(str(event.data["agent"]), self._agents)
+        self._excerpt(f"  {who}  ", waiting_text(event.data))
+
     def _node(self, event: Event) -> None:
         if event.data["status"] == "running":
             return
@@ -215,6 +219,7 @@ class PlainView:
 
     _shown: dict[str, Callable[[Any, Event], None]] = {
         "token_stream": _stream,
+        "model_waiting": _waits,
         "node_state_change": _node,
         "loop:round_completed": _round,
         "loop:regression": _setback,

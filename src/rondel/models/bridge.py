@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from rondel.models.exchange import Exchange
 
 
+NOTICED = 2.0
+"""Seconds of waiting that whoever watches is told of."""
+
+
 class BridgeModel:
     """Asks a real model until it answers, within the limits of its provider."""
 
@@ -49,6 +53,11 @@ class BridgeModel:
         request = await self._with_files(request)
         tries = Tries(self._backoff, self._limiter)
         heard, number = False, 0
+        why = f"{self._endpoint.provider.name} takes no more calls for now"
+
+        def waits(seconds: float) -> None:
+            if seconds >= NOTICED:
+                request.waits(seconds, self._endpoint.redaction.of(why))
 
         def emit(chunk: str) -> None:
             nonlocal heard
@@ -58,7 +67,7 @@ class BridgeModel:
         while True:
             asked = replace(request, idempotency_key=tries.key(request.idempotency_key))
             number += 1
-            outcome = await self._attempt(asked, emit, tries.ticket, number)
+            outcome = await self._attempt(asked, emit, tries.ticket, number, waits)
             if isinstance(outcome, Answer):
                 self._limiter.answered()
                 if outcome.is_cut_off or not outcome.is_empty:
@@ -73,6 +82,8 @@ class BridgeModel:
             if heard:
                 heard = False
                 request.emit("")
+            why = outcome.what
+            waits(pause)
             await asyncio.sleep(pause)
             await request.leave()
 
@@ -90,11 +101,17 @@ class BridgeModel:
         return replace(request, files=loaded)
 
     async def _attempt(
-        self, request: Request, emit: Callable[[str], None], ticket: int, number: int
+        self,
+        request: Request,
+        emit: Callable[[str], None],
+        ticket: int,
+        number: int,
+        waits: Callable[[float], None],
     ) -> Answer | Failure:
         exchange = self._exchange or await self._opened()
         config = self._config
-        async with self._limiter.slot(config.max_concurrency, config.requests_per_minute, ticket):
+        limits = config.max_concurrency, config.requests_per_minute
+        async with self._limiter.slot(*limits, ticket, waits):
             started = time.monotonic()
             with listening() as headers:
                 try:

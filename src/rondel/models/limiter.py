@@ -19,6 +19,10 @@ from rondel.models.headers import Headers
 MINUTE = 60.0
 
 
+def _untold(seconds: float) -> None:
+    """Nobody is told."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Waiter:
     """Somebody in the queue, in whichever event loop: it may go when fewer than `most` are in."""
@@ -63,17 +67,24 @@ class Limiter:
 
     @asynccontextmanager
     async def slot(
-        self, most: int, per_minute: int | None, ticket: int | None = None
+        self,
+        most: int,
+        per_minute: int | None,
+        ticket: int | None = None,
+        waits: Callable[[float], None] = _untold,
     ) -> AsyncIterator[None]:
-        """Wait until fewer than `most` are inside and the minute has room, then be inside."""
+        """Wait until fewer than `most` are inside and the minute has room, then be inside.
+
+        `waits` is told the seconds of each wait whose end is known.
+        """
         place = self.ticket() if ticket is None else ticket
         while True:
-            await self._held()
+            await self._held(waits)
             await self._enter(most, place)
             try:
                 if self._take():
                     if per_minute is not None:
-                        await self._pace(per_minute)
+                        await self._pace(per_minute, waits)
                     yield
                     return
             finally:
@@ -101,8 +112,9 @@ class Limiter:
             if said is not None:
                 self._allowance = said
 
-    async def _held(self) -> None:
+    async def _held(self, waits: Callable[[float], None]) -> None:
         while (left := self._left()) > 0:
+            waits(left)
             await self._sleep(left)
 
     def _left(self) -> float:
@@ -158,7 +170,7 @@ class Limiter:
             self._inside += 1
             waiter.loop.call_soon_threadsafe(_go, waiter.turn)
 
-    async def _pace(self, per_minute: int) -> None:
+    async def _pace(self, per_minute: int, waits: Callable[[float], None]) -> None:
         """Take the next start that leaves no more than `per_minute` of them in any minute."""
         with self._lock:
             now = self._clock()
@@ -169,6 +181,7 @@ class Limiter:
                 start = max(now, self._starts[-per_minute] + MINUTE)
             self._starts.append(start)
         if start > now:
+            waits(start - now)
             try:
                 await self._sleep(start - now)
             except asyncio.CancelledError:

@@ -51,6 +51,10 @@ def _unpaid(usage: Usage) -> None:
     """Nobody keeps a ledger."""
 
 
+def _unhurried(seconds: float, why: str) -> None:
+    """Nobody is told."""
+
+
 async def _free() -> None:
     """Nobody keeps a budget."""
 
@@ -132,7 +136,8 @@ class Request:
     that a provider may keep them. `schema` is the JSON Schema that the answer should have; models
     that cannot be told so ignore it. `files` is the content of the attachments in `messages` and
     `turns`, for a model that reads them. A model that asks several times for one answer tells
-    `charge` what each attempt took that came to nothing, and waits for `leave` before the next.
+    `charge` what each attempt took that came to nothing, and waits for `leave` before the next;
+    `waits` is told for how many seconds it asks nobody, and why.
     """
 
     node_id: str
@@ -148,6 +153,7 @@ class Request:
     think: Callable[[str], None] = _unheard
     charge: Callable[[Usage], None] = _unpaid
     leave: Callable[[], Awaitable[None]] = _free
+    waits: Callable[[float, str], None] = _unhurried
     schema: dict[str, Any] | None = None
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     tools: Sequence[ToolSpec] = ()

@@ -156,6 +156,7 @@ class Asker:
             messages=messages,
             emit=stream.emit,
             think=stream.think,
+            waits=stream.waits,
             stable=stable,
         )
 
@@ -219,6 +220,11 @@ class Stream:
         """Hand on a piece of what the model thinks before it answers."""
         data = {"chunk": whole(chunk), "agent": self.agent}
         self._ctx.emit("thinking_stream", data)
+
+    def waits(self, seconds: float, why: str) -> None:
+        """Tell that nobody is asked for a while."""
+        data = {"seconds": round(seconds, 1), "reason": whole(why), "agent": self.agent}
+        self._ctx.emit("model_waiting", data)
 
     def end(self) -> None:
         """The answer is over."""

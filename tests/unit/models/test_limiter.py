@@ -227,3 +227,18 @@ def test_whatever_headers_say_nobody_waits_for_ever(headers: dict[str, str]) -> 
                 pass
 
     asyncio.run(main())
+
+
+async def test_who_waits_is_told_for_how_long() -> None:
+    now, told = 100.0, list[float]()
+
+    async def sleep(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    limiter = Limiter(lambda: now, sleep)
+    limiter.hold(7)
+    for _ in range(2):
+        async with limiter.slot(1, 1, waits=told.append):
+            pass
+    assert told == [7, MINUTE]

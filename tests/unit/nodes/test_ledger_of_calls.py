@@ -61,3 +61,16 @@ async def test_what_a_model_thinks_is_streamed_apart_from_its_answer(stream: boo
     assert chunks == {"token_stream": "Hello.", "thinking_stream": "They greet."}
     assert step.outputs[0]["content"] == "Hello."
     assert all(event.seq is None for event in events if event.event == "thinking_stream")
+
+
+async def test_who_watches_is_told_that_a_provider_wants_to_be_left_alone() -> None:
+    error = {"message": "slow down", "type": "requests", "code": "rate_limit_exceeded"}
+    later = Reply(status=429, headers={"Retry-After": "3"}, body={"error": error})
+    with OpenAIServer(later, "Hello.") as server:
+        events, _, step = await told_of(server)
+    (told,) = [event for event in events if event.event == "model_waiting"]
+    assert told.seq is None
+    assert 2 < told.data["seconds"] <= 3
+    reason = "deepseek takes no more calls for now (status 429: slow down)"
+    assert (told.data["reason"], told.data["agent"]) == (reason, "A")
+    assert step.outputs[0]["content"] == "Hello."

@@ -140,6 +140,8 @@ def _said(step: StepNow, facts: GraphFacts) -> Iterator[str]:
         turn = f"{min(step.turns // node.pairs + 1, node.rounds)}/{node.rounds}"
         said = words("round {round}", round=turn)
         yield f"{said}{DOT}{flat(step.speaker)}" if step.speaker else said
+    if step.waits:
+        yield flat(step.waits)
     if step.tool:
         yield words("calls {tool}", tool=flat(step.tool))
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
+from rondel.cli.language import translated, words
 from rondel.graph.spec import FAILED
 from rondel.sessions.event import Event
 
@@ -29,6 +31,7 @@ class StepNow:
     turns: int = 0
     text: str = ""
     tool: str = ""
+    waits: str = ""
 
 
 @dataclass(slots=True)
@@ -137,7 +140,10 @@ class SessionNow:
         step = self.running.get(address)
         if step is None:
             return
+        step.waits = ""
         match event.event:
+            case "model_waiting":
+                step.waits = waiting_text(data)
             case "token_stream":
                 step.speaker = data.get("agent") or ""
                 step.text = text_after(step.text, event)[-TAIL:]
@@ -173,3 +179,9 @@ def key_of(address: str) -> str:
 def seconds(timestamp: str) -> float:
     """A moment as seconds."""
     return datetime.fromisoformat(timestamp).timestamp()
+
+
+def waiting_text(data: Mapping[str, Any]) -> str:
+    """For how long a model is not asked, and why."""
+    reason = translated(data["reason"])
+    return words("waits {seconds} s: {reason}", seconds=f"{data['seconds']:g}", reason=reason)
