@@ -7,9 +7,12 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from google.genai.types import EmbedContentResponse
+from openai.types import CreateEmbeddingResponse
 
 from rondel.errors import ModelError
 from rondel.models.embedder import Embedder, embedding_config_for, similarity
+from tests.exchanges import exchange
 from tests.openai_server import OpenAIServer, Reply, Seen
 from tests.unit.nodes.running import registry_with
 
@@ -99,3 +102,33 @@ def test_a_provider_that_sends_too_few_vectors_is_refused() -> None:
     few = Reply(body={"object": "list", "data": [], "model": "m"})
     with OpenAIServer(few) as server, pytest.raises(ModelError, match="0 vectors for 1 texts"):
         embedded(real(server), "a")
+
+
+@pytest.mark.parametrize("provider", ["openai", "google"])
+def test_both_wire_formats_give_the_vectors_in_order(provider: str) -> None:
+    with OpenAIServer(Reply(body=exchange("embeddings")[provider])) as server:
+        address = server.url if provider == "openai" else server.url.removesuffix("/v1")
+        config = {"provider": provider, "name": f"m-{uuid4()}", "base_url": address}
+        found = embedded(embedder(**config, api_key="k", dimensions=3), "a tea", "a kettle")
+        (seen,) = server.seen
+    assert [list(vector) for vector in found.vectors] == [[0.25, -0.5, 1.0], [1.0, 0.5, 0.0]]
+    if provider == "openai":
+        assert seen.path == "/v1/embeddings"
+        assert (seen.body["input"], seen.body["dimensions"]) == (["a tea", "a kettle"], 3)
+        assert [usage.input_tokens for usage in found.usages] == [8]
+        return
+    assert seen.path.endswith(":batchEmbedContents")
+    asked = seen.body["requests"]
+    assert [each["content"]["parts"][0]["text"] for each in asked] == ["a tea", "a kettle"]
+    assert {each["taskType"] for each in asked} == {"RETRIEVAL_DOCUMENT"}
+    assert {each["outputDimensionality"] for each in asked} == {3}
+    assert found.usages[0].estimated  # Google's API reports no tokens
+
+
+@pytest.mark.parametrize(
+    ("provider", "kind"),
+    [("openai", CreateEmbeddingResponse), ("google", EmbedContentResponse)],
+)
+def test_the_exchanges_are_what_the_vendors_own_types_say(provider: str, kind: Any) -> None:
+    said = exchange("embeddings")[provider]
+    assert kind.model_validate(said).model_dump(exclude_none=True, by_alias=True) == said

@@ -44,14 +44,41 @@ def _delta(**delta: Any) -> dict[str, Any]:
     return _with(PIECE, choices=[{"index": 0, "delta": delta, "finish_reason": None}])
 
 
+LOGPROBS = {
+    "content": [{"token": "é", "bytes": [195, 169], "logprob": -0.1, "top_logprobs": []}],
+    "refusal": None,
+}
+USAGE = {
+    "prompt_tokens": 9,
+    "completion_tokens": 2,
+    "total_tokens": 11,
+    "prompt_tokens_details": {"cached_tokens": 4, "audio_tokens": 0},
+    "completion_tokens_details": {"reasoning_tokens": 1, "accepted_prediction_tokens": 0},
+}
+REFUSED = {"role": "assistant", "content": None, "refusal": "No.", "annotations": []}
+CALLING = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+
+
+def _choice(message: dict[str, Any], why: str) -> list[dict[str, Any]]:
+    return [{"index": 0, "message": message, "finish_reason": why, "logprobs": None}]
+
+
 SAID = [
     (ChatCompletion, WHOLE),
+    (ChatCompletion, _with(WHOLE, choices=_choice(REFUSED, "stop"), usage=USAGE)),
+    (ChatCompletion, _with(WHOLE, choices=_choice(CALLING, "tool_calls"), service_tier="flex")),
+    (ChatCompletion, _with(WHOLE, choices=[{**WHOLE["choices"][0], "logprobs": LOGPROBS}])),
+    (ChatCompletion, _with(WHOLE, system_fingerprint=None, own={"x_groq": {"id": "r"}})),
     (ChatCompletion, _with(WHOLE, usage={"prompt_tokens": "many"})),
     (ChatCompletion, _with(WHOLE, usage={"prompt_tokens": 1.5, "completion_tokens": True})),
     (ChatCompletion, _with(WHOLE, created=None, service_tier="whichever")),
     (ChatCompletion, _with(WHOLE, choices=None)),
     (ChatCompletion, {"unlike": "anything"}),
     (ChatCompletionChunk, PIECE),
+    (ChatCompletionChunk, _delta(refusal="No.", role="assistant")),
+    (ChatCompletionChunk, _delta(content="\ud83d")),
+    (ChatCompletionChunk, _with(PIECE, choices=[{**PIECE["choices"][0], "logprobs": LOGPROBS}])),
+    (ChatCompletionChunk, _with(PIECE, choices=[], usage=USAGE, obfuscation="x")),
     (ChatCompletionChunk, _delta(reasoning_content="Hm", annotations=[{"any": 1}])),
     (ChatCompletionChunk, _delta(tool_calls=[CALL])),
     (ChatCompletionChunk, _delta(content=[{"type": "text", "text": "Hi"}])),
