@@ -4,7 +4,21 @@ from __future__ import annotations
 
 import json
 
+from rondel.sessions.registry import default_registry
 from tests.unit.server.running import REVIEW, STREAMING, Running
+
+PAYING = """
+graph:
+  id: paying
+  nodes:
+    - id: Clerk
+      type: agent
+      config:
+        provider: scripted
+        tools: [wire_money]
+        approve: [wire_money]
+        answers: [{calls: [{name: wire_money, arguments: {amount: 5}}]}, Done.]
+"""
 
 
 def test_a_session_runs_and_tells_all_there_is_to_it(server: Running) -> None:
@@ -104,3 +118,24 @@ def test_a_draft_runs_on_simulated_models_and_both_or_no_graph_is_refused(server
         assert "name the graph" in server.post("/sessions", wrong, 400)["detail"]
     assert server.post("/sessions", {"graph": "graph: {}"}, 422)["errors"]
     assert server.post("/sessions", {"graph_id": "review", "speed": 1}, 422)["errors"]
+
+
+def test_leave_for_a_tool_is_a_question_like_any_other(server: Running) -> None:
+    paid: list[int] = []
+
+    def wire_money(amount: int) -> str:
+        """Wire so much."""
+        paid.append(amount)
+        return "wired"
+
+    default_registry().function("wire_money", wire_money)
+    id = server.post("/sessions", {"graph": PAYING, "inputs": "pay"}, 202)["id"]
+    server.until(id, "waiting")
+    [question] = server.get("/questions")["questions"]
+    assert question["description"] == """May the tool 'wire_money' be called with {"amount":5}?"""
+    assert (question["actions"], paid) == (["approve", "deny"], [])
+    server.post(f"/sessions/{id}/answer", {"text": "approve"})
+    assert server.until(id, "completed")["output"] == "Done."
+    assert paid == [5]
+    [told] = [event for event in server.events(id) if event["event"] == "tool_approval"]
+    assert told["data"] == {"tool": "wire_money", "decision": "approve", "reason": ""}
