@@ -68,15 +68,23 @@ class ServedConfig(ProviderConfig):
         real = self.real
         if given := self._given_key():
             return given
-        at_home = self.base_url is None or not real.address or is_loopback(self.base_url)
-        if (found := self._found_key()) and at_home:
+        at_home = self._is_at_home()
+        trusted = at_home or not real.address or is_loopback(self.base_url or "")
+        if (found := self._found_key()) and trusted:
             return found
-        if self.base_url is None and real.keys:
+        if at_home and real.keys:
             raise CallError(
                 f"the provider {real.name!r} needs a key: set {real.keys[0]} in the environment or "
                 "api_key in the graph, or run with --provider simulated"
             )
         return None
+
+    def _is_at_home(self) -> bool:
+        """Whether it is asked at the provider's own address, also where the graph names it."""
+        if self.base_url is None:
+            return True
+        own, asked = urlsplit(self.real.address), urlsplit(self.base_url)
+        return (own.scheme, own.hostname) == (asked.scheme, asked.hostname)
 
     def _given_key(self) -> str:
         return "" if self.api_key is None else self.api_key.get_secret_value().strip()

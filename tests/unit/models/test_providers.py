@@ -66,6 +66,18 @@ def test_a_key_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) ->
         assert server.header("Authorization") == ["Bearer sk-environment", "Bearer sk-graph"]
 
 
+def test_a_provider_at_home_is_known_also_where_the_graph_names_its_address(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    home = {"name": "m", "base_url": "https://api.openai.com/v1/"}
+    with pytest.raises(CallError, match="needs a key: set OPENAI_API_KEY"):
+        model("openai", **home)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-environment")
+    assert model("openai", **home)._endpoint.key == "sk-environment"  # type: ignore[attr-defined]
+    plain = model("openai", name="m", base_url="http://api.openai.com/v1")
+    assert plain._endpoint.key is None  # type: ignore[attr-defined]
+
+
 def test_the_environments_key_is_not_for_other_peoples_addresses(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
