@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.command import Ran
 
 
@@ -21,3 +23,15 @@ def test_what_is_not_a_database_is_told(call: Callable[..., Ran], tmp_path: Path
     ran = call("doctor", "--db", tmp_path / "s.db")
     assert ran.code == 1
     assert "MISSING database" in ran.out
+
+
+def test_every_providers_key_and_what_clouds_need_is_told(
+    call: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEEPSEEK_API_KEY", "sk-planted")
+    ran = call("doctor", "--json", "--db", tmp_path / "s.db")
+    found = {each["name"]: each for each in ran.document}
+    assert "DEEPSEEK_API_KEY" in found["keys"]["note"]
+    assert found["bedrock"]["ok"]
+    assert found["vertex"]["ok"]
+    assert "sk-planted" not in ran.out

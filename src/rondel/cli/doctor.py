@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -19,7 +20,6 @@ from rondel.cli.screen import visible
 from rondel.cli.tables import wide
 from rondel.errors import RondelError
 
-KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY")
 LIBRARIES = ("fastapi", "mcp", "msgspec", "pydantic", "pydantic-ai-slim", "uvicorn")
 LOW = 200 * 1024 * 1024
 """Bytes of free space that are few."""
@@ -74,9 +74,22 @@ def _findings(db: str | None, graphs: str) -> Iterator[Finding]:
     else:
         yield Finding("graphs", False, f"there is no folder {folder}", needed=False)
     yield _pages()
-    keys = [key for key in KEYS if os.environ.get(key)]
+    yield from _providers()
+
+
+def _providers() -> Iterator[Finding]:
+    """The keys that are set, and what the clouds' models need."""
+    from rondel.models.real import PROVIDERS
+
+    known = dict.fromkeys(key for real in PROVIDERS for key in real.keys)
+    keys = [key for key in known if os.environ.get(key)]
     note = ", ".join(keys) or "no key of a provider is set; simulated and scripted models need none"
     yield Finding("keys", bool(keys), note, needed=False)
+    for real in PROVIDERS:
+        if real.extra:
+            there = find_spec(real.package) is not None
+            note = "installed" if there else f"not installed: pip install 'rondel[{real.extra}]'"
+            yield Finding(real.name, there, note, needed=False)
 
 
 def _how_built() -> str:
