@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from build_docs import commands, drawings, errors, events, fields, python_names
+from build_docs import commands, drawings, errors, events, fields, python_names, routes
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs" / "reference"
@@ -26,6 +26,7 @@ def pages() -> dict[Path, str]:
         told: commands.page(now),
         REFERENCE / "python.md": python_names.page(),
         REFERENCE / "errors.md": errors.page(),
+        REFERENCE / "http.md": routes.page(),
     }
     made.update((DRAWINGS / name, text) for name, text in drawings.drawn().items())
     return made

@@ -102,7 +102,7 @@ def test_tables_and_what_follows_are_in_chinese(call: Call, graph_file: GraphFil
         return ran.out.splitlines()
 
     check = lines("check", EXAMPLE)
-    assert "有效; 4 个节点, 5 条边, 1 个循环" in check[0]
+    assert "：有效；4 个节点，5 条边，1 个循环" in check[0]
     assert check[1].startswith("一次运行最多：")
     assert {"循环", "轮数", "上界来源"} <= {*check[4].split()}
     call("run", EXAMPLE)
@@ -160,17 +160,17 @@ def test_rarer_errors_read_as_a_chinese_developer_writes_them(english: str, chin
 def test_help_errors_and_a_run_are_in_chinese(call: Call, graph_file: GraphFile) -> None:
     assert "运行一个图" in call("--help", "--lang", "zh").out
     broken = call("check", graph_file(BROKEN), "--lang=zh")
-    assert (broken.code, broken.err.count("错误: ")) == (2, 2)
-    assert "未知的键 'nods'; 您是指 'nodes' 吗？" in broken.err
-    assert "没有节点类型 'agnet'; 您是指 'agent' 吗？" in broken.err
+    assert (broken.code, broken.err.count("错误：")) == (2, 2)
+    assert "未知的键 'nods'；您是指 'nodes' 吗？" in broken.err
+    assert "没有节点类型 'agnet'；您是指 'agent' 吗？" in broken.err
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LC_ALL", "zh_CN.UTF-8")
         wrong = call("rnu")
-    assert wrong.err == "错误: 没有命令 'rnu'；您是指 'run' 吗？\n"
+    assert wrong.err == "错误：没有命令 'rnu'；您是指 'run' 吗？\n"
     ran = call("run", EXAMPLE, "--db", ":memory:", "--lang", "zh")
     assert "正在运行 review_loop" in ran.out
     assert "第 4 轮" in ran.out
-    assert "score_threshold_reached (92 >= 90), 最佳轮次 4" in ran.out
+    assert "score_threshold_reached (92 >= 90)，最佳轮次 4" in ran.out
 
 
 def test_what_programs_read_is_the_same_in_every_language(

@@ -109,7 +109,10 @@ def unfed_score(known: LintContext) -> Iterator[Lint]:
             message = (
                 f"{wanted} of the loop {known.name(head)} needs data.{path}, which {whose} {verb}"
             )
-            hint = "let a node of the loop emit it, or set where it is with 'score'"
+            hint = (
+                f"let an agent of the loop end with '{path.capitalize()}: N', a function return "
+                f"{{'{path}': N}}, or set where it is with 'score'"
+            )
             problem = known.places.loop(head, contract_of(known.plan, body), message, hint)
             yield Lint("unfed_score", problem)
     yield from _unfed_nodes(known)

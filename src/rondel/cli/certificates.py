@@ -22,7 +22,7 @@ def print_certificate(file: str, plan: Plan, certificate: Certificate, *, valid:
         counted(len(certificate.loops), "{count} loop", "{count} loops"),
     ]
     verdict = words("valid") if valid else words("not valid")
-    print(f"{file}: {verdict}; {', '.join(figures)}")
+    print(f"{file}{words(': ')}{verdict}{words('; ')}{words(', ').join(figures)}")
     cost = certificate.cost
     most = words(
         "a run takes at most: steps {steps:,}, model calls {calls}, tokens {tokens}, cost {cost}",
@@ -57,7 +57,7 @@ def _print_loops(certificate: Certificate) -> None:
     print_table(COLUMNS, rows, FIGURES)
     notes = [(loop.head, note) for loop in certificate.loops for note in _notes(loop)]
     for head, note in notes:
-        print(f"{head}: {note}")
+        print(f"{head}{words(': ')}{note}")
 
 
 def _notes(loop: LoopCertificate) -> Iterator[str]:

@@ -39,7 +39,7 @@ def complain(message: str, kind: str = "error") -> None:
     """One line on stderr."""
     sys.stdout.flush()
     text = translated(" ".join(message.split()))
-    print(f"{words(kind)}: {visible(text)}", file=sys.stderr)
+    print(f"{words(kind)}{words(': ')}{visible(text)}", file=sys.stderr)
 
 
 def _lines(error: Exception) -> list[str]:
@@ -56,10 +56,8 @@ def _lines(error: Exception) -> list[str]:
 
 def problem_text(problem: Problem) -> str:
     """A problem of a graph in the language that is spoken."""
-    told = replace(
-        problem, message=translated(problem.message), hint=translated(problem.hint or "")
-    )
-    return str(told)
+    told = str(replace(problem, message=translated(problem.message), hint=""))
+    return f"{told}{words('; ')}{translated(problem.hint)}" if problem.hint else told
 
 
 def _usage(message: str) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path as FilePath
 from typing import Any, cast
 
 from rondel.cli.arguments import in_document, parse_path
-from rondel.errors import CallError, GraphError, Problem
+from rondel.errors import CallError, GraphError, Problem, RondelError
 from rondel.graph.names import Names
 from rondel.graph.paths import Path, path_text
 from rondel.graph.positions import Positions, parse
@@ -129,7 +129,7 @@ def _placed(file: str, positions: Positions | None = None) -> Iterator[None]:
         yield
     except GraphError as error:
         problems = [_with_place(problem, file, positions) for problem in error.problems]
-        raise GraphError(problems) from None
+        raise GraphError(sorted(problems, key=lambda problem: problem.line or 0)) from None
 
 
 def _with_place(problem: Problem, file: str, positions: Positions | None) -> Problem:
@@ -235,6 +235,7 @@ def _python_problem(error: Exception, path: FilePath, file: str) -> Problem:
     if isinstance(error, SyntaxError):
         return Problem(f"SyntaxError: {error.msg}", file=file, line=error.lineno)
     frames = traceback.extract_tb(error.__traceback__)
-    here = [frame.lineno for frame in frames if FilePath(frame.filename) == path]
+    here = [frame.lineno for frame in frames if FilePath(frame.filename) == path.absolute()]
     line = here[-1] if here else None
-    return Problem(f"{type(error).__name__}: {error}", file=file, line=line)
+    told = str(error) if isinstance(error, RondelError) else f"{type(error).__name__}: {error}"
+    return Problem(told, file=file, line=line)

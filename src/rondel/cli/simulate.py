@@ -12,7 +12,7 @@ import typer
 
 from rondel.cli.arguments import merged, parse_change, parse_inputs, parse_object
 from rondel.cli.graph_files import Change, open_graph
-from rondel.cli.language import words
+from rondel.cli.language import translated, words
 from rondel.cli.options import Changes, Compat, Debug, Functions, InputObject
 from rondel.cli.screen import below
 from rondel.cli.tables import print_table, wide
@@ -99,6 +99,8 @@ def _print(found: Simulation) -> None:
     title = "{total:,} runs of {graph} on simulated models, seed {seed}"
     print(words(title, total=total, graph=found.plan.spec.id, seed=found.seed))
     _line(words("ended"), _shares(dict(found.statuses), total))
+    for failure, _ in found.failures.most_common(1):
+        _line(words("failed"), translated(failure))
     _print_loops(found)
     for name, values in (
         (words("calls"), [float(run.calls) for run in found.runs]),
@@ -130,7 +132,7 @@ def _print_loops(found: Simulation) -> None:
 
 
 def _shares(counts: dict[str, int], total: int) -> str:
-    return ", ".join(f"{name} {100 * count / total:.0f} %" for name, count in counts.items())
+    return words(", ").join(f"{name} {100 * count / total:.0f} %" for name, count in counts.items())
 
 
 def _spread(figures: Distribution, written: Callable[[float], str]) -> str:

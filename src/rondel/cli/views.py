@@ -255,24 +255,25 @@ def loop_text(loop: LoopResult) -> str:
     entries = ""
     if loop.entries > 1:
         entries = words(" (the last of {count} entries)", count=loop.entries)
-    return f"{loop.loop}: {ending(msgspec.to_builtins(loop))}{entries}"
+    return f"{loop.loop}{words(': ')}{ending(msgspec.to_builtins(loop))}{entries}"
 
 
 def ending(loop: dict[str, Any]) -> str:
     """How a loop ended, in words."""
-    text = f"{counted(loop['rounds'], '{count} round', '{count} rounds')}, {loop['exit_reason']}"
+    rounds = counted(loop["rounds"], "{count} round", "{count} rounds")
+    text = f"{rounds}{words(', ')}{loop['exit_reason']}"
     value, threshold = loop["value"], loop["threshold"]
     if value is not None and threshold is not None:
         sign = ">=" if value >= threshold else "<"
         text += f" ({number(value)} {sign} {number(threshold)})"
     if loop["target"] is not None and loop["score"] is not None and value != loop["score"]:
         score, target = number(loop["score"]), number(loop["target"])
-        text += ", " + words("score {score} of {target}", score=score, target=target)
+        text += words(", ") + words("score {score} of {target}", score=score, target=target)
     if loop["best_round"] is not None:
-        text += ", " + words("best round {round}", round=loop["best_round"])
+        text += words(", ") + words("best round {round}", round=loop["best_round"])
     if loop["bounded"]:
-        text += ", " + words("goal not reached")
-    return f"{text}; {translated(loop['note'])}" if loop["note"] else text
+        text += words(", ") + words("goal not reached")
+    return f"{text}{words('; ')}{translated(loop['note'])}" if loop["note"] else text
 
 
 def number(value: float) -> str:
@@ -309,7 +310,7 @@ def usage_text(usage: UsageTotal) -> str:
         input=usage.input_tokens,
         output=usage.output_tokens,
     )
-    return f"{calls}, {tokens}, {money(usage.usd)}"
+    return words(", ").join((calls, tokens, money(usage.usd)))
 
 
 def json_line(value: Any) -> str:

@@ -47,6 +47,7 @@ class Run:
     number: int
     status: str
     reason: str
+    message: str = ""
     loops: tuple[LoopRun, ...] = ()
     calls: int = 0
     tokens: int = 0
@@ -86,6 +87,7 @@ async def play(graph: Graph, engine: Engine, seed: str, situation: Situation) ->
             situation.number,
             result.status,
             result.reason,
+            result.message,
             tuple(found.loops),
             usage.model_calls,
             usage.tokens,

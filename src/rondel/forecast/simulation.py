@@ -52,6 +52,11 @@ class Simulation:
         return Counter(run.status for run in self.runs)
 
     @property
+    def failures(self) -> Counter[str]:
+        """What the failed runs failed of."""
+        return Counter(run.message for run in self.runs if run.status == "failed")
+
+    @property
     def heads(self) -> list[str]:
         """The heads of all loops that were entered."""
         return list(dict.fromkeys(loop.head for run in self.runs for loop in run.loops))

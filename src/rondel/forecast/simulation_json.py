@@ -9,6 +9,8 @@ import msgspec
 from rondel.forecast.distribution import distribution_of, histogram
 from rondel.forecast.simulation import Simulation
 
+SHOWN_FAILURES = 5
+
 
 def simulation_json(found: Simulation) -> dict[str, Any]:
     """A simulation as JSON."""
@@ -19,6 +21,7 @@ def simulation_json(found: Simulation) -> dict[str, Any]:
         "runs": len(found.runs),
         "seed": found.seed,
         "statuses": dict(found.statuses),
+        "failures": dict(found.failures.most_common(SHOWN_FAILURES)),
         "loops": [_loop_json(found, head) for head in found.heads],
         "model_calls": _figures([run.calls for run in found.runs]),
         "tokens": _figures([run.tokens for run in found.runs]),

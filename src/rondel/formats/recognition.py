@@ -38,8 +38,13 @@ def _is_chatdev(graph: dict[str, Any]) -> bool:
         or isinstance(graph.get("memory"), list)
         or any(key in node for node in nodes for key in CHATDEV_NODE)
         or any(key in config for config in configs for key in CHATDEV_CONFIG)
-        or any(isinstance(edge.get("condition"), str) for edge in edges)
+        or ("loops" not in graph and any(_is_named(edge.get("condition")) for edge in edges))
     )
+
+
+def _is_named(condition: Any) -> bool:
+    """Whether a condition is no more than a function's name."""
+    return isinstance(condition, str) and condition.isidentifier()
 
 
 def _mappings(value: Any) -> list[dict[str, Any]]:

@@ -4,7 +4,10 @@ Its annotations are not strings (no `from __future__ import annotations`): pydan
 each string again on every start.
 """
 
-from typing import Annotated, Any, Literal, Self
+import json
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -22,6 +25,8 @@ from rondel.graph.quantities import Duration, Wait
 from rondel.graph.variables import NAME, NAME_PATTERN
 
 CONDITION_HINT = "for text that occurs in the message: {type: keyword, config: {any: [TEXT]}}"
+COMPARES = re.compile(r"[<>=!]=|[<>]|&&|\|\|")
+ARROW = re.compile(r"\s*(\S+)\s*-+>\s*(\S+)\s*")
 RESERVED = frozenset("/[]")
 ID_PATTERN = r"^[^/\[\]]*[^/\[\]\s][^/\[\]]*$"
 
@@ -53,7 +58,20 @@ def _call(value: Any) -> Any:
         return {"type": value}
     if not isinstance(value, dict):
         message = "must be true, false, or a mapping with 'type' and 'config'"
-        raise PydanticCustomError("condition", message, {"hint": CONDITION_HINT})
+        hint = CONDITION_HINT
+        if isinstance(value, str) and COMPARES.search(value):
+            quoted = json.dumps(value, ensure_ascii=False)
+            hint = f"write it as {{type: expr, config: {{expr: {quoted}}}}}"
+        raise PydanticCustomError("condition", message, {"hint": hint})
+    return value
+
+
+def _edge(value: Any) -> Any:
+    arrow = ARROW.fullmatch(value) if isinstance(value, str) else None
+    ends = list(arrow.groups()) if arrow else value
+    if isinstance(ends, list) and len(ends) == 2:
+        hint = f"write it as {{from: {ends[0]}, to: {ends[1]}}}"
+        raise PydanticCustomError("edge", "must be a mapping with 'from' and 'to'", {"hint": hint})
     return value
 
 
@@ -104,6 +122,8 @@ class Part(BaseModel):
     """A mapping of the document; a key it does not know is an error."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
+    also_called: ClassVar[Mapping[str, str]] = {}
+    """What newcomers and other systems call its keys, and what they are called here."""
 
 
 class Condition(Part):
@@ -148,6 +168,8 @@ class Retry(Part):
 
 class Node(Part):
     """One node of the graph."""
+
+    also_called = {"name": "id", "kind": "type", "settings": "config", "params": "config"}
 
     id: Id = Field(description="Its name, unique in the graph; without '/', '[' and ']'.")
     type: str = Field(description="What it does.")
@@ -197,6 +219,10 @@ class Dynamic(Part):
 
 class Edge(Part):
     """One edge of the graph."""
+
+    also_called = {"source": "from", "target": "to", "src": "from", "dst": "to"} | dict.fromkeys(
+        ("when", "if", "expr"), "condition"
+    )
 
     source: str = Field(alias="from", description="The id of the node it leaves.")
     target: str = Field(alias="to", description="The id of the node it enters.")
@@ -256,6 +282,12 @@ class Window(Part):
 
 class Loop(Part):
     """The contract of one loop."""
+
+    also_called = {
+        **dict.fromkeys(("max_iterations", "iterations", "rounds", "max_loops"), "max_rounds"),
+        **dict.fromkeys(("threshold", "score_threshold", "target", "goal"), "exit_on_score"),
+        **dict.fromkeys(("stop_when", "exit_when", "condition"), "until"),
+    }
 
     max_rounds: int | None = Field(None, ge=1, description="The most rounds per entry; 100.")
     exit_on_score: Finite | None = Field(
@@ -351,7 +383,9 @@ class Graph(Part):
         None, description="Run it by the rules of the system it comes from."
     )
     nodes: list[Node] = Field(min_length=1, description="What works.")
-    edges: list[Edge] | None = Field(None, description="What leads from one node to another.")
+    edges: list[Annotated[Edge, BeforeValidator(_edge)]] | None = Field(
+        None, description="What leads from one node to another."
+    )
 
     @property
     def breaker_spec(self) -> spec.BreakerSpec | None:

@@ -152,7 +152,7 @@ def _complaint(
         if key in names:
             message = f"the key {key!r} does not go with the other settings here"
             return Complaint(path, message, "another provider or type takes it; remove it")
-        return Complaint(path, f"unknown key {key!r}", names.hint(key))
+        return Complaint(path, f"unknown key {key!r}", _meant(model, path) or names.hint(key))
     field = _field_at(model, path)
     if MISSING in kinds:
         return Complaint(path, f"the key {str(path[-1])!r} is missing", _about(field))
@@ -164,6 +164,27 @@ def _complaint(
         return Complaint(path, _own_words(own, subject), hint)
     message = f"{subject}must be {_either(wanted)}, not {_show(shown)}"
     return Complaint(path, message, _hint(details, shown) or _default(field))
+
+
+def _meant(model: type[BaseModel], path: Path) -> str:
+    """The key that somebody meant who is used to another name for it."""
+    own = (also_called(found, str(path[-1])) for found in _models_at(model, path[:-1]))
+    return next((f"it is called {name!r} here" for name in own if name), "")
+
+
+def also_called(model: type[BaseModel], key: str) -> str:
+    """The key of a model that others call so, or nothing."""
+    return str(getattr(model, "also_called", {}).get(key, ""))
+
+
+def misplaced(model: type[BaseModel] | None, key: str) -> str:
+    """What to do with a key beside a config that belongs into it, or nothing."""
+    if model is None:
+        return ""
+    if key in _fields(model):
+        return "put it under 'config'"
+    name = also_called(model, key)
+    return f"put it under 'config', where it is called {name!r}" if name else ""
 
 
 def _either(wanted: list[str]) -> str:

@@ -62,6 +62,13 @@ class Report:
         self.problems.append(problem)
         self.unknown.add((problem.file, problem.path))
 
+    def advise(self, source: Source, path: Path, hint: str) -> None:
+        """Say what to do about the problem at a place, if there is one."""
+        place = source.problem(path, "", hint)
+        for number, problem in enumerate(self.problems):
+            if (problem.file, problem.path) == (place.file, place.path):
+                self.problems[number] = replace(problem, hint=hint)
+
     def complain(self, source: Source, path: Path, complaints: Iterable[Complaint]) -> None:
         """Add complaints about the value at a path."""
         for complaint in complaints:

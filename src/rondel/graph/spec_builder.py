@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from rondel.graph import components, schema
 from rondel.graph.names import Names, Vocabulary
 from rondel.graph.paths import Path, path_text, value_at
-from rondel.graph.sentences import validate
+from rondel.graph.sentences import misplaced, validate
 from rondel.graph.source import Report, Source
 from rondel.graph.spec import (
     ALWAYS,
@@ -37,6 +37,7 @@ FUNCTION = "function"
 CONTRACT, UNTIL = "contract", "until"
 CONSTANT = (True, False, "true", "false")
 ONCE = Retry()
+NODE_KEYS = schema.Node.model_fields.keys()
 
 Include = Callable[[Path, Any], GraphSpec | None]
 """Loads the graph that a node's config refers to: the node's path, and the reference."""
@@ -135,6 +136,7 @@ class SpecBuilder:
             elif isinstance(name, int | float):
                 self.ids.setdefault(str(name), place)
             self._check_config(place, node)
+            self._check_misplaced(place, node)
         self.id_names = Names(self.ids, what="there are")
 
     def _check_unique(self, place: int, name: str) -> None:
@@ -159,6 +161,18 @@ class SpecBuilder:
             inner = self.include((*self.path, *path), reference)
             if inner is not None:
                 self.inner[place] = inner
+
+    def _check_misplaced(self, place: int, node: dict[str, Any]) -> None:
+        """Say where a setting belongs that stands beside the config."""
+        unknown = node.keys() - NODE_KEYS
+        type_ = node.get("type")
+        if not unknown or type_ not in self.words.names("node"):
+            return
+        model = self.words.model("node", str(type_))
+        for key in unknown:
+            hint = misplaced(model, key)
+            if hint:
+                self.report.advise(self.source, (*self.path, "nodes", place, key), hint)
 
     def _check_call(self, kind: str, path: Path, item: dict[str, Any]) -> Call | None:
         """The type and config of a node, condition or process, if both are right."""
@@ -224,7 +238,7 @@ class SpecBuilder:
             self.splits[place] = call or ALWAYS
 
     def _check_id(self, path: Path, name: Any) -> None:
-        if isinstance(name, str) and name not in self.ids:
+        if isinstance(name, str) and name not in self.ids and self._items("nodes"):
             self._problem(path, f"there is no node {name!r}", self.id_names.hint(name))
 
     def _check_heads(self) -> None:
@@ -281,7 +295,10 @@ class SpecBuilder:
         # There `end: []` asks for no output, which is an empty text then.
         yields = self.data.get(key) == [] and key == "end" and self.data.get("dialect") == "chatdev"
         if not (found or yields) and self.ids and len(self.ids) == len(self.data["nodes"]):
-            hint = f"name its {key} node, as in: {key}: [{next(iter(self.ids))}]"
+            way = "into it from a new node" if key == "start" else "out of it to a new node"
+            hint = (
+                f"name its {key} node, as in {key}: [{next(iter(self.ids))}], or lead an edge {way}"
+            )
             self._problem((), f"the graph has no {key}: {why}", hint)
         return found
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import msgspec
 from msgspec.structs import replace
@@ -50,6 +51,14 @@ class AgentConfig(ModelConfig):
 
     It is used through `config_for(registry)`, which knows the providers.
     """
+
+    also_called: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("prompt", "system", "system_prompt", "instruction"), "role"),
+        **dict.fromkeys(("instructions", "backstory", "persona"), "role"),
+        **dict.fromkeys(("model", "model_name", "llm"), "name"),
+        **{key: f"params.{key}" for key in ("temperature", "top_p", "max_tokens")},
+        **dict.fromkeys(("schema", "response_format", "output_type"), "output_schema"),
+    }
 
     provider: str = "simulated"
     fallback: list[ModelConfig] = Field(

@@ -120,10 +120,26 @@ class BlockingFunctionProcessor(FunctionProcessor):
         return call_in_thread(self._function, self.finish, ctx)
 
 
+def _takes_one(function: Callable[..., Any]) -> bool:
+    """Whether it can be called with one argument; nobody knows of some that are not Python."""
+    try:
+        inspect.signature(function).bind(None)
+    except ValueError:
+        return True
+    except TypeError:
+        return False
+    return True
+
+
 def function_processor(
     function: Callable[[Context], Any], *, blocking: bool = False
 ) -> FunctionProcessor:
     """A node that calls the function."""
+    if not _takes_one(function):
+        raise CallError(
+            f"the function {name_of(function)!r} of a node must take one argument, its input; "
+            f"write it as {name_of(function)}(inp)"
+        )
     is_async = inspect.iscoroutinefunction(function)
     if blocking and is_async:
         raise CallError(

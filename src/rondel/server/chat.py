@@ -72,9 +72,11 @@ class ChatRequest(BaseModel):
 
     model_config = ConfigDict(extra="allow")
     model: str = Field(description="A stored graph.")
-    messages: list[ChatMessage] = Field(min_length=1)
-    stream: bool = False
-    stream_options: dict[str, Any] | None = None
+    messages: list[ChatMessage] = Field(min_length=1, description="The last user message counts.")
+    stream: bool = Field(False, description="Whether it comes in pieces, as it is written.")
+    stream_options: dict[str, Any] | None = Field(
+        None, description="With `include_usage: true` the last piece says what it took."
+    )
     metadata: dict[str, str] | None = Field(None, description="Kept as the session's labels.")
 
 
@@ -110,7 +112,9 @@ async def create_chat_completion(
     body: ChatRequest,
     site: SiteDep,
     caller: Operator,
-    idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
+    idempotency_key: Annotated[
+        str | None, Header(max_length=200, description="The same key never runs it twice.")
+    ] = None,
 ) -> Response:
     """Run a graph on the last user message, or answer the question that came before it."""
     try:

@@ -24,7 +24,9 @@ router = APIRouter(tags=["access"])
 class LoginRequest(In):
     """A token."""
 
-    token: str = Field(min_length=1, max_length=200)
+    token: str = Field(
+        min_length=1, max_length=200, description="As `rondel tokens create` told it."
+    )
 
 
 class Me(BaseModel):

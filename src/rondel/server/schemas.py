@@ -82,8 +82,8 @@ class SimulationRequest(GraphSource):
     """A graph to run many times on simulated models."""
 
     n: int = Field(200, ge=1, description="How many runs.")
-    seed: str = Field("0", max_length=100)
-    inputs: Json | str | None = None
+    seed: str = Field("0", max_length=100, description="The same seed gives the same runs.")
+    inputs: Json | str | None = Field(None, description='Text is {"task": TEXT}.')
 
 
 class NodeView(BaseModel):
@@ -444,15 +444,19 @@ class AnswerRequest(In):
 class UnlockRequest(In):
     """Open a lock: say why, or confirm exactly three checks."""
 
-    risk_justification: str = Field("", max_length=10_000)
-    safety_checks: list[bool] = Field([], max_length=10)
+    risk_justification: str = Field(
+        "", max_length=10_000, description="Why it is safe to go on; what stands in the journal."
+    )
+    safety_checks: list[bool] = Field(
+        [], max_length=10, description="In its place: three times true, one for each check."
+    )
 
 
 class SignalRequest(In):
     """Tell a session something that later steps can read."""
 
-    name: str = Field(min_length=1, max_length=200)
-    data: Any = None
+    name: str = Field(min_length=1, max_length=200, description="What it is called.")
+    data: Any = Field(None, description="What it says.")
 
 
 class ForkRequest(In):
@@ -474,8 +478,10 @@ class ForkRequest(In):
 class PromoteRequest(In):
     """Put what a step emitted into the working memory of its session's group."""
 
-    address: str
-    confidence: Annotated[float, Field(ge=0, le=1)] | None = None
+    address: str = Field(description="The step.")
+    confidence: Annotated[float, Field(ge=0, le=1)] | None = Field(
+        None, description="How sure it is; default: what its data says."
+    )
 
 
 class Promoted(BaseModel):

@@ -21,7 +21,9 @@ router = APIRouter(tags=["secrets"])
 class SecretValue(In):
     """A secret."""
 
-    value: str = Field(min_length=1, max_length=10_000)
+    value: str = Field(
+        min_length=1, max_length=10_000, description="What `${NAME}` stands for in graphs."
+    )
 
 
 class SecretOf(BaseModel):

@@ -46,7 +46,9 @@ async def start_session(
     body: schemas.SessionRequest,
     site: SiteDep,
     caller: Operator,
-    idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
+    idempotency_key: Annotated[
+        str | None, Header(max_length=200, description="The same as the field of the body.")
+    ] = None,
 ) -> Response:
     """Start a session; it goes on by itself."""
     started = await start(site, caller, body, body.idempotency_key or idempotency_key)
@@ -62,13 +64,13 @@ async def start_session(
 async def list_sessions(
     site: SiteDep,
     caller: Viewer,
-    status: schemas.Status | None = None,
-    graph_id: str | None = None,
+    status: Annotated[schemas.Status | None, Query(description="Only those in this state.")] = None,
+    graph_id: Annotated[str | None, Query(description="Only those of this graph.")] = None,
     label: Annotated[str | None, Query(description="`name`, or `name:value`.")] = None,
     q: Annotated[str | None, Query(description="In the id, the graph or the inputs.")] = None,
     version: Annotated[str | None, Query(description="Only those of that graph version.")] = None,
-    cursor: str | None = None,
-    limit: Annotated[int, Query(ge=1, le=500)] = 50,
+    cursor: Annotated[str | None, Query(description="The `next` of the page before.")] = None,
+    limit: Annotated[int, Query(ge=1, le=500, description="At most so many.")] = 50,
 ) -> Response:
     """Sessions, newest first, a page at a time."""
     wanted = _wanted(caller, label, q, version)
@@ -117,8 +119,8 @@ async def list_steps(
     address: Annotated[
         str | None, Query(description="Only that at this address, and those below it.")
     ] = None,
-    offset: Annotated[int, Query(ge=0)] = 0,
-    limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
+    offset: Annotated[int, Query(ge=0, description="Without the first so many.")] = 0,
+    limit: Annotated[int, Query(ge=1, le=10_000, description="At most so many.")] = 1000,
 ) -> Response:
     """Every step with what it saw and produced, in an order that is the same for every timing."""
     session = site.session(id, caller)

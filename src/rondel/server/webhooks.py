@@ -25,7 +25,7 @@ router = APIRouter(tags=["webhooks"])
 class WebhookRequest(In):
     """Where to send what."""
 
-    url: str = Field(max_length=2000)
+    url: str = Field(max_length=2000, description="The address that is told.")
     events: list[str] = Field([], max_length=20, description="Default: all.")
 
 
@@ -114,7 +114,10 @@ async def delete_webhook(id: str, site: SiteDep, caller: Admin) -> Response:
     responses=errors(404),
 )
 async def list_deliveries(
-    id: str, site: SiteDep, caller: Admin, limit: Annotated[int, Query(ge=1, le=1000)] = 100
+    id: str,
+    site: SiteDep,
+    caller: Admin,
+    limit: Annotated[int, Query(ge=1, le=1000, description="At most so many.")] = 100,
 ) -> Response:
     """What it was told, and what became of it."""
     await _demand(site, caller, id)

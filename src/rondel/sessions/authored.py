@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 from pydantic import BaseModel, ValidationError
 
-from rondel.conditions.calling import FunctionCondition
+from rondel.conditions.calling import FunctionCondition, name_of
 from rondel.conditions.function_process import FunctionProcess
 from rondel.engine.protocols import Processor
 from rondel.engine.registry import Registry
@@ -32,6 +32,14 @@ class Functions:
 
     def __bool__(self) -> bool:
         return bool(self.processors or self.on_edges)
+
+    def id_of(self, node: str | Callable[..., Any]) -> str:
+        """The id of a node that may be named by its function."""
+        if isinstance(node, str):
+            return node
+        names = (place for place, code in self.code.items() if code is node)
+        made = [name.removeprefix("node ") for name in names if name.startswith("node ")]
+        return made[0] if made else name_of(node)
 
     def condition(self, name: str, function: Callable[..., Any]) -> dict[str, Any]:
         """Keep a condition, and return its entry in the document."""

@@ -13,6 +13,9 @@ from rondel.engine.message import Message
 Duration = float | int | str
 """Seconds, or as in `500ms`, `90s`, `10m`, `2h`."""
 
+NodeId = str | Callable[..., Any]
+"""A node's id, or the function that it was made of."""
+
 
 class RetryFields(TypedDict, total=False):
     """How a failed attempt is made again."""

@@ -228,12 +228,18 @@ class Graph:
         self._changed()
 
     def edge(
-        self, source: str, target: str, when: given.When = None, **fields: Unpack[given.EdgeFields]
+        self,
+        source: given.NodeId,
+        target: given.NodeId,
+        when: given.When = None,
+        **fields: Unpack[given.EdgeFields],
     ) -> None:
         """Add an edge from one node to another; `when` is an expression or a function.
 
+        A node is named by its id, or by the function that it was made of.
         `process` may be a function of a message, which returns the changed message.
         """
+        source, target = self._functions.id_of(source), self._functions.id_of(target)
         edge: dict[str, Any] = {"from": source, "to": target, **fields}
         edges = self._body.setdefault("edges", [])
         between = f"{source} -> {target} (edge {len(edges) + 1})"
@@ -251,9 +257,9 @@ class Graph:
         edges.append(edge)
         self._changed()
 
-    def loop(self, head: str, **contract: Unpack[given.LoopFields]) -> None:
+    def loop(self, head: given.NodeId, **contract: Unpack[given.LoopFields]) -> None:
         """Give the loop headed by a node its contract."""
-        self._body.setdefault("loops", {})[head] = contract
+        self._body.setdefault("loops", {})[self._functions.id_of(head)] = contract
         self._changed()
 
     def limits(self, **limits: Unpack[given.LimitFields]) -> None:

@@ -589,7 +589,10 @@ def test_how_far_the_goal_was_is_told_beside_what_the_reason_compares() -> None:
 
 def test_a_score_that_no_round_had_is_told_at_the_end() -> None:
     played = play(spender([None], exit_on_score=90, max_rounds=3, score={"node": "critic"}))
-    text = "no score found in 3 rounds; looked at data.score and JSON in the text of critic"
+    text = (
+        "no score found in 3 rounds; looked at data.score and for 'Score: N' or JSON in the text "
+        "of critic"
+    )
     assert played.result.loops[0].note == text
     anyone = play(spender([None], exit_on_score=90, max_rounds=1)).result.loops[0]
     assert anyone.note.startswith("no score found in 1 round; ")

@@ -249,14 +249,14 @@ BROKEN: dict[str, tuple[str, int, str, str, str]] = {
         1,
         "graph",
         "the graph has no start: an edge enters every node",
-        "name its start node, as in: start: [a]",
+        "name its start node, as in start: [a], or lead an edge into it from a new node",
     ),
     "no end": (
         graph(nodes("a", "b", "c"), "[{from: a, to: b}, {from: b, to: c}, {from: c, to: b}]"),
         1,
         "graph",
         "the graph has no end: an edge leaves every node",
-        "name its end node, as in: end: [a]",
+        "name its end node, as in end: [a], or lead an edge out of it to a new node",
     ),
     "no nodes": (
         graph("[]"),

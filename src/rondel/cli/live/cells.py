@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -13,6 +14,9 @@ ELLIPSIS = "…"
 CLOSING = "，。；：？！、）》」”’"
 OPENING = ("（", "《", "「", "“", "‘")
 BARS = "▁▂▃▄▅▆▇█"
+COLUMNS = re.compile(r"(?<=\S) {3,}")
+"""Room between columns, which a narrow window has not."""
+
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 
@@ -75,6 +79,10 @@ def wrapped(text: str, width: int) -> list[str]:
 def _folded(line: str, width: int) -> Iterator[str]:
     if cell_len(line) <= width:
         yield line
+        return
+    squeezed = COLUMNS.sub("  ", line)
+    if cell_len(squeezed) <= width:
+        yield squeezed
         return
     indent = " " * min(len(line) - len(line.lstrip()), width // 2)
     current = indent

@@ -229,5 +229,5 @@ def _note(frame: Frame, reason: str, plan: Plan) -> str:
         whose += f" and {len(names) - MOST_NAMED} more"
     return (
         f"no score found in {rounds} round{'' if rounds == 1 else 's'}; looked at "
-        f"data.{'.'.join(path)} and JSON in the text of {whose}"
+        f"data.{'.'.join(path)} and for '{path[-1].capitalize()}: N' or JSON in the text of {whose}"
     )

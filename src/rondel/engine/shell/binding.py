@@ -244,9 +244,11 @@ def _blamed(edge: BoundEdge, part: str, message: Message, error: Exception) -> S
     met = message.readable
     if message.data and message.text:
         met += f" {msgspec.json.encode(message.data).decode()}"
+    why = describe(error)
+    if isinstance(error, KeyError):
+        why = f"{why}; the data of this message has {', '.join(message.data) or 'no keys'}"
     return StepFailed(
-        f"the {part} of the edge {edge.source} -> {edge.target} failed on "
-        f"{_short(met)!r}: {describe(error)}"
+        f"the {part} of the edge {edge.source} -> {edge.target} failed on {_short(met)!r}: {why}"
     )
 
 
