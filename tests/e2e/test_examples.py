@@ -93,6 +93,8 @@ def test_an_example_checks_and_tells_how_to_run_it(example: Path, call: Callable
         assert (ROOT / expected(example)["tested_by"]).exists()
     readme = (example / "README.md").read_text("utf-8")
     assert f"rondel run {graph_of(example)}" in readme
+    assert "](picture.png)" in readme
+    assert 0 < (example / "picture.png").stat().st_size < 150_000
 
 
 SPEAKING = [
