@@ -378,7 +378,7 @@ BROKEN: dict[str, tuple[str, int, str, str, str]] = {
         7,
         "graph.nodes[0].config.content",
         "the variable 'NOPE' is not set",
-        "set it under 'vars:', in the environment or in .env; "
+        "set it under 'vars:', or store it as a secret of the server; "
         "write '$${' where '${' is meant as it stands",
     ),
     "vars that hold more than a value": (
