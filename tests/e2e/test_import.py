@@ -62,7 +62,23 @@ def test_what_chatdev_cannot_hold_is_written_beside_it_and_told(call: Callable[.
     assert "x-rondel:" in ran.out
     assert f"unseen: {file}:8 graph.loops.Writer: ChatDev knows no contract" in ran.err
     assert "the loop 'Writer' ends there as soon as an edge leaves it" in ran.err
-    assert call("import", file, "--to", "council").code == 2
+    refused = call("import", file, "--to", "councl")
+    assert (refused.code, "did you mean 'council'?" in refused.err) == (2, True)
+
+
+def test_a_graph_goes_to_council_and_runs_from_there_as_it_did(
+    tmp_path: Path, call: Callable[..., Ran]
+) -> None:
+    file, there = ROOT / "examples/09_loop_contract/graph.yaml", tmp_path / "there.json"
+    written = call("import", file, "--to", "council", "-o", there)
+    assert (written.code, "--compat council" in written.out) == (0, True)
+    assert "Council has nothing like 'loops'" in written.err
+    options = ("-i", "tea", "--json")
+    ran, back = call("run", file, *options), call("run", there, "--compat", "council", *options)
+    assert (back.code, back.result["output"]) == (ran.code, ran.result["output"])
+    assert back.result["loops"] == ran.result["loops"]
+    assert call("run", there, *options).code == 2
+    assert "--compat council" in call("run", there).err
 
 
 def test_a_council_file_can_be_changed_for_a_run(call: Callable[..., Ran]) -> None:

@@ -140,12 +140,17 @@ def _vote(draft: Draft, _node: Settings, properties: Settings, path: Path) -> Se
     kept = draft.kept(properties, path, ("threshold", "vote_type", *VOTERS))
     config = {key: kept[key] for key in ("threshold", "vote_type") if kept.get(key) is not None}
     agents = kept.get("agents") or kept.get("agent_ids") or kept.get("agent_uuids") or []
-    names = list(agents) if isinstance(agents, list | dict) else []
+    listed = list(agents) if isinstance(agents, list | dict) else [None]
+    names = [name for name in listed if isinstance(name, str)]
+    if len(names) < len(listed):
+        hint = 'write them as ["first", "second"]'
+        draft.refuse(path, "the agents of the vote are not a list of names", hint)
+        names = names or ["nobody"]
     if not names:
         draft.leave_out(path, "there is nobody to poll: the vote passes, as there")
         return {"type": "passthrough", "config": {}}
     told = agents if isinstance(agents, dict) else {}
-    config["agents"] = {str(name): _voter(draft, str(name), told.get(name), path) for name in names}
+    config["agents"] = {name: _voter(draft, name, told.get(name), path) for name in names}
     return {"type": "vote", "config": config}
 
 

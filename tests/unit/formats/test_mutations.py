@@ -111,7 +111,7 @@ graph:
     - {id: b, type: agent, config: {name: gpt-4o, provider: openai}}
   edges: [{from: a, to: b}]
 """
-CHECKED = {
+CHECKED: dict[str, Any] = {
     "start_node_id": "s",
     "nodes": {
         "s": {"type": "start", "next_ids": ["f", "v"]},
@@ -283,6 +283,13 @@ def test_a_file_that_stops_half_way_is_answered_by_line(
 ) -> None:
     text, format_ = file
     _answered(text[: data.draw(st.integers(0, len(text)))], format_)
+
+
+@pytest.mark.parametrize("agents", [[{"a": 1}], "A", 3, [None, "A"], {"A": [1]}])
+def test_voters_of_any_shape_are_answered_by_line(agents: Any) -> None:
+    nodes = copy.deepcopy(CHECKED["nodes"])
+    nodes["v"]["properties"]["agents"] = agents
+    _answered(json.dumps({**CHECKED, "nodes": nodes}, indent=1), "council")
 
 
 @pytest.mark.parametrize("format_", ["chatdev", "council"])
