@@ -83,5 +83,5 @@ async def _answer(
             say(session, delivered, *told, on)
             return 0
         return await foreground.show(
-            engine, session, words("resuming {graph}", graph=session.row.graph_id), past
+            engine, session, words("resuming {graph}", graph=session.origin.graph_id), past
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,7 +76,7 @@ def database_of(db: str | None) -> str | None:
 
 def find(engine: Engine, text: str) -> Session:
     """The session of an id, or of the only one that begins so."""
-    if engine.store.session(text) is not None:
+    with suppress(UnknownSession):
         return engine.get(text)
     ids = [row.id for row in rows(engine)]
     begun = [known for known in ids if len(text) >= SHORTEST and known.startswith(text)]
@@ -148,7 +149,7 @@ class NextCommands:
 def next_commands(session: Session, db: str | None) -> NextCommands:
     """How to go on with a session of that database."""
     where = None if os.environ.get("RONDEL_DB") == db else db
-    labels = session.row.labels
+    labels = session.origin.labels
     needs_file = is_python(session) or bool(labels.get(CODE))
     runs = bool(labels.get(RUNS_PYTHON)), bool(labels.get(RUNS_COMMANDS))
     return NextCommands(session.id, where, needs_file, *runs)
@@ -156,4 +157,4 @@ def next_commands(session: Session, db: str | None) -> NextCommands:
 
 def is_python(session: Session) -> bool:
     """Whether going on with it takes a graph written in Python."""
-    return bool(session.row.labels.get("python"))
+    return bool(session.origin.labels.get("python"))

@@ -117,7 +117,7 @@ def hand_over(session: Session, file: str | None, command: str, *, strict: bool 
     """
     _use_file(session, file, command)
     fingerprints = fingerprints_of(session.graph)
-    if fingerprints and not strict and (change := change_of_code(session.row, fingerprints)):
+    if fingerprints and not strict and (change := change_of_code(session.origin, fingerprints)):
         complain(f"{change}; it goes on with the code of now", "warning")
 
 
@@ -125,7 +125,7 @@ def _use_file(session: Session, file: str | None, command: str) -> None:
     if not is_python(session):
         if file is None:
             return
-        labels = session.row.labels
+        labels = session.origin.labels
         if not (labels.get("secrets") or labels.get(CODE)):
             raise CallError(
                 f"session {session.id} keeps its own copy of its graph; leave out {file}"
@@ -146,7 +146,7 @@ def _graph_of(session: Session, file: str) -> Graph:
     for compat in (None, *FORMATS):
         with suppress(GraphError):
             graph = open_graph(file, compat=compat).graph
-            if graph.has_structure_of(session.row.document):
+            if graph.has_structure_of(session.origin.document):
                 return graph
     return open_graph(file).graph
 

@@ -110,7 +110,7 @@ async def _fork(
             told = "session {id} is a {title}; go on with: {command}"
             print(words(told, id=child.id, title=title, command=how.resume()))
             return 0
-        past = past_of(engine, child, child.row.parent_length)
+        past = past_of(engine, child, child.origin.parent_length)
         return await foreground.show(engine, child, title, past)
 
 

@@ -75,5 +75,5 @@ async def _resume(id: str, file: str | None, control: Resume, foreground: Foregr
         past = past_of(engine, session)
         await session.resume(control.by, free=control.free)
         return await foreground.show(
-            engine, session, words("resuming {graph}", graph=session.row.graph_id), past
+            engine, session, words("resuming {graph}", graph=session.origin.graph_id), past
         )

@@ -89,7 +89,7 @@ async def _unlock(
             say(session, delivered, *told, on)
             return 0
         return await foreground.show(
-            engine, session, words("resuming {graph}", graph=session.row.graph_id), past
+            engine, session, words("resuming {graph}", graph=session.origin.graph_id), past
         )
 
 

@@ -50,7 +50,7 @@ async def _watch(id: str, db: str | None) -> int:
 async def _follow(engine: Engine, session: Session, view: PlainView, db: str | None) -> None:
     how = next_commands(session, db)
     past = past_of(engine, session)
-    title = words("watching {graph}, session {id}", graph=session.row.graph_id, id=session.id)
+    title = words("watching {graph}, session {id}", graph=session.origin.graph_id, id=session.id)
     view.open(title, simulated=False, past=past.current)
     if session.status == "running" and engine.driver_of(session.id) is None:
         command = how.resume()

@@ -103,7 +103,7 @@ class Worker:
 
     async def _drive(self, id: str) -> None:
         session = self._engine.get(id)
-        if not self._engine.can_run(session.row):
+        if not self._engine.can_run(session.origin):
             raise CallError("it needs a graph or keys that are not here")
         await session.attend()
         await session.settled()

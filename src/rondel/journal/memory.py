@@ -294,7 +294,7 @@ class MemoryStore(_GroupEntries):
         if log.owner is not None and log.owner != owner and log.until > now:
             return Lease(log.owner, log.until, granted=False)
         log.owner, log.until = owner, now + ttl
-        return Lease(owner, log.until)
+        return Lease(owner, log.until, status=log.status, due=log.due)
 
     def renew(self, id: str, owner: str, ttl: float) -> bool:
         """Prolong a lease; False if it is not this owner's any more."""

@@ -81,6 +81,10 @@ class Lease:
     until: float
     granted: bool = True
     """False if another owner has the lease."""
+    status: str = "pending"
+    """The session's status as the lease was granted."""
+    due: float | None = None
+    """Its deadline then."""
 
 
 @dataclass(frozen=True, slots=True)

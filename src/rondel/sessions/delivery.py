@@ -110,7 +110,7 @@ class ControlDelivery:
         with suppress(SessionBusy):
             if session.drive is not None:
                 await session.notice(letters=True)
-            elif run and self._all.graphs.can_run(session.row):
+            elif run and self._all.graphs.can_run(session.origin):
                 await session.attend()
             else:
                 with suppress(*REFUSALS):  # the reply says so too

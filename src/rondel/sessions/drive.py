@@ -19,7 +19,7 @@ from rondel.engine.shell.host import Alarms, AsyncioHost
 from rondel.engine.shell.runner import Runner
 from rondel.errors import RondelError
 from rondel.graph.plan import Plan
-from rondel.journal.store import Durable, SessionRow, Store
+from rondel.journal.store import Durable, Lease, SessionRow, Store
 from rondel.sessions.clocks import Clocks
 from rondel.sessions.controls import REFUSALS, AnyControl, Expire, from_letter, refusal_of
 from rondel.sessions.events import Narrator
@@ -113,15 +113,14 @@ class Drive:
         alarms: Alarms,
         clocks: Clocks,
         *,
-        is_new: bool,
+        lease: Lease | None,
         snapshots: bool,
     ) -> None:
-        if is_new:
+        if lease is None:  # it is new
             state, length, status, due = SessionState(binding.plan), 0, "pending", None
         else:
             state, length = fold(store, id, binding.plan, guard)
-            row = store.session(id)
-            status, due = (row.status, row.due) if row is not None else ("", None)
+            status, due = lease.status, lease.due
         self.session = id
         self.state = state
         self.was_stale = status != state.status
@@ -134,7 +133,7 @@ class Drive:
         live = LiveEvents(id, audience, self._recorder)
         host = AsyncioHost(alarms, clocks.of(id, state))
         self._runner = Runner(id, state, binding, host, guard, self._recorder, audience, live.tell)
-        if not is_new:
+        if lease is not None:
             self._recorder.applied()
 
     @property

@@ -72,7 +72,7 @@ def plan_fork(session: Session, at: str | None, changes: dict[str, Any]) -> Fork
     output = None
     if OUTPUT in changes and at is not None:
         output = at, _said(past, length, at, changes[OUTPUT])
-    given = {**session.row.inputs, **inputs}
+    given = {**session.origin.inputs, **inputs}
     return Fork(0 if inputs else length, graph, given, changes.get(ANSWER), output)
 
 
@@ -80,11 +80,11 @@ def row_of(session: Session, fork: Fork) -> SessionRow:
     """The row of the new session."""
     return SessionRow(
         id=new_id(),
-        graph_id=session.row.graph_id,
+        graph_id=session.origin.graph_id,
         document=fork.graph.stored.document,
-        includes=session.row.includes,
+        includes=session.origin.includes,
         inputs=fork.inputs,
-        labels={**session.row.labels, **labels_of(fork.graph)},
+        labels={**session.origin.labels, **labels_of(fork.graph)},
         parent=session.id if fork.length else None,
         parent_length=fork.length,
     )

@@ -39,6 +39,7 @@ class LocalSession:
         "_controls",
         "_error",
         "_graph",
+        "_origin",
         "_plan",
         "_reached",
         "_waking",
@@ -50,7 +51,13 @@ class LocalSession:
         "store",
     )
 
-    def __init__(self, id: str, all_of_them: LocalSessions, graph: Graph | None = None) -> None:
+    def __init__(
+        self,
+        id: str,
+        all_of_them: LocalSessions,
+        graph: Graph | None = None,
+        row: SessionRow | None = None,
+    ) -> None:
         self.id = id
         self.all = all_of_them
         self.store = all_of_them.store
@@ -60,6 +67,7 @@ class LocalSession:
         self.final: Result | None = None
         """What became of it, once it is over for good and that is known here."""
         self._graph = graph
+        self._origin = row
         self._plan: Plan | None = None
         self._closed = False
         self._controls = 0
@@ -88,10 +96,17 @@ class LocalSession:
         return row
 
     @property
+    def origin(self) -> SessionRow:
+        """Its row as it was first read: only what it was started with counts, which stays."""
+        if self._origin is None:
+            self._origin = self.row
+        return self._origin
+
+    @property
     def graph(self) -> Graph:
         """The session's own copy of its graph."""
         if self._graph is None:
-            self._graph = self.all.graphs.graph(self.row)
+            self._graph = self.all.graphs.graph(self.origin)
         return self._graph
 
     @property
@@ -99,12 +114,12 @@ class LocalSession:
         """What its ticks are folded with; reading a session takes none of its functions."""
         if self._plan is None:
             known = self._graph
-            self._plan = (self.all.graphs.outline(self.row) if known is None else known).plan()
+            self._plan = (self.all.graphs.outline(self.origin) if known is None else known).plan()
         return self._plan
 
     def use(self, graph: Graph) -> None:
         """Take over what the store does not keep; a graph of another structure is refused."""
-        row = self.row
+        row = self.origin
         if not graph.has_structure_of(row.document):
             raise CallError(
                 f"this graph is not the one of session {self.id}: its structure differs"
@@ -275,17 +290,15 @@ class LocalSession:
         self.audience.turn()
 
     async def _start(self, drive: Drive) -> None:
-        begun = drive.begin(self.row, self.all.expectation.of(self.graph, self.plan))
+        begun = drive.begin(self.origin, self.all.expectation.of(self.graph, self.plan))
         if begun is not None:
             await begun
 
     def _open(self) -> Drive:
         if self.drive is None:
-            graphs, row = self.all.graphs, self.row
-            if self._graph is None:
-                self._graph = graphs.graph(row)
-            binding = graphs.bind(self._graph)
-            graphs.check_code(row, self._graph)
+            graphs, row, graph = self.all.graphs, self.origin, self.graph
+            binding = graphs.bind(graph)
+            graphs.check_code(row, graph)
             self.drive = self.all.open(self, binding, is_new=False)
         return self.drive
 
@@ -309,6 +322,7 @@ class LocalSession:
 
     def _come_to_rest(self, drive: Drive) -> None:
         self._reached = drive.length
+        self._origin = None
         if is_final(drive.state):
             self.final = result_of(self.id, drive.state)
         self.all.let_go(self, ended=drive.state.ended)

@@ -12,7 +12,7 @@ from rondel.engine.shell.host import Alarms
 from rondel.errors import JournalError, RondelError, SessionBusy, UnknownSession
 from rondel.guards.circuit_breaker import circuit_breaker
 from rondel.journal.memory import MemoryStore
-from rondel.journal.store import SessionRow, Store, finish
+from rondel.journal.store import Lease, SessionRow, Store, finish
 from rondel.sessions.clocks import Clocks
 from rondel.sessions.deadlines import DeadlineWatch
 from rondel.sessions.drive import Drive
@@ -62,7 +62,7 @@ class LocalSessions:
         row = self.store.session(id)
         if row is None:
             raise UnknownSession(f"there is no session {id!r}")
-        return LocalSession(id, self, self.graphs.at_hand(row))
+        return LocalSession(id, self, self.graphs.at_hand(row), row)
 
     async def create(self, row: SessionRow, graph: Graph, *, to_drive: bool) -> LocalSession:
         """A new session, which this process is going to drive or leaves to others."""
@@ -89,7 +89,7 @@ class LocalSessions:
         here = row.id in self.driven
         return not here and self.graphs.can_run(row) and self.driver_of(row.id) is None
 
-    def take(self, local: LocalSession) -> None:
+    def take(self, local: LocalSession) -> Lease:
         """Become the one who drives the session; SessionBusy if another process does."""
         lease = self.store.acquire(local.id, self._owner, LEASE)
         if not lease.granted and is_gone(lease.owner):
@@ -99,6 +99,7 @@ class LocalSessions:
             owner = process_of(lease.owner)
             raise SessionBusy(f"another process drives session {local.id}: {owner}")
         self._hold(local)
+        return lease
 
     def _hold(self, local: LocalSession) -> None:
         self.driven[local.id] = local
@@ -120,10 +121,11 @@ class LocalSessions:
 
     def open(self, local: LocalSession, binding: Binding, *, is_new: bool) -> Drive:
         """The session's state, ready to go on in the hands of this process."""
+        lease: Lease | None = None
         if is_new and self._in_memory:
             self._hold(local)  # it was leased as it was created, just now
         else:
-            self.take(local)
+            lease = self.take(local)
         try:
             drive = Drive(
                 local.id,
@@ -133,7 +135,7 @@ class LocalSessions:
                 circuit_breaker(binding.plan),
                 self._alarms,
                 self.clocks,
-                is_new=is_new,
+                lease=None if is_new else lease,
                 snapshots=not self._in_memory,
             )
         except BaseException:

@@ -68,6 +68,11 @@ class Session:
         return self._local.row
 
     @property
+    def origin(self) -> SessionRow:
+        """What it was started with: `graph_id`, `inputs`, `labels`, `parent`; read only once."""
+        return self._local.origin
+
+    @property
     def graph(self) -> Graph:
         """The session's own copy of its graph."""
         return self._local.graph
@@ -139,7 +144,7 @@ class Session:
         """The working memory it uses: that of the group its inputs name, or its own."""
         first = self._local.store.read(self.id, 0, 1)
         started = first[0] if first else None
-        inputs = started.inputs if isinstance(started, ticks.Started) else self.row.inputs
+        inputs = started.inputs if isinstance(started, ticks.Started) else self.origin.inputs
         return group_of(self.id, inputs)
 
     def quarantine(self) -> list[QuarantineEntry]:

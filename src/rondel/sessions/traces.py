@@ -128,7 +128,7 @@ class Follower:
     def __init__(self, local: LocalSession, drive: Drive, plan: Plan, tracer: Tracer) -> None:
         from rondel.telemetry.span_tree import SpanTree
 
-        row = local.row
+        row = local.origin
         self._id = local.id
         self._store = local.store
         self._drive = drive

@@ -404,6 +404,23 @@ class _Leases:
         assert not store.acquire("a", "you", HOUR).granted
 
     @in_loop
+    async def test_a_lease_says_in_which_state_the_session_is(self, store: Store) -> None:
+        await done(store.create(row("a"), "me", HOUR))
+        await done(store.create(row("b", status="waiting", due=9.5), "me", HOUR))
+        await done(store.create(row("c"), "me", HOUR))
+        await done(store.append("c", tick(0), "running"))
+        found = [store.acquire(id, "me", HOUR) for id in ("a", "b", "c")]
+        assert [(lease.status, lease.due) for lease in found] == [
+            ("pending", None),
+            ("waiting", 9.5),
+            ("running", None),
+        ]
+        await done(store.set_status("a", "waiting", "question_open", 7.5))
+        store.release("a", "me")
+        lease = store.acquire("a", "you", HOUR)
+        assert (lease.status, lease.due) == ("waiting", 7.5)
+
+    @in_loop
     async def test_appends_not_yet_awaited_are_kept_when_the_lease_is_given_back(
         self, store: Store
     ) -> None:

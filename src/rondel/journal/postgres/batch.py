@@ -211,7 +211,8 @@ def _create(
             continue
         head = change.head
         head.key, head.length = key, birth.row.parent_length
-        head.made = monotonic() if head.owner is not None else None
+        is_pending = (birth.row.status, birth.row.due) == ("pending", None)
+        head.made = monotonic() if head.owner is not None and is_pending else None
 
 
 def _fields(change: Change, birth: NewSession) -> dict[str, Any]:

@@ -25,7 +25,8 @@ class Head:
         self.ttl = 0.0
         """How long its lease runs that nobody prolongs; 0 if there is none."""
         self.made: float | None = None
-        """When the lease was given that the session was made with, until somebody asks for it."""
+        """When the lease of a session was given that was made pending, until somebody asks for it
+        or the status changes."""
         self.last: Change | None = None
         """The latest change, which may be under way."""
         self.error: RondelError | None = None
@@ -119,6 +120,7 @@ class SessionChanges:
         self.records += change.records
         if change.status is not None:
             self.status, self.reason, self.due = change.status, change.reason, change.due
+            self.head.made = None
 
     @property
     def length(self) -> int:

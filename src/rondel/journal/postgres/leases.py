@@ -25,6 +25,9 @@ WHERE h.session = {_KEY} AND (
 RETURNING h.session, h.length, h.until
 """  # noqa: S608
 
+# A statement of its own: it sees what was written while the one before waited for the row.
+_STATE = "SELECT status, due FROM rondel.session WHERE key = %s"
+
 _HELD = f"""
 SELECT h.session, h.length, h.owner, {_UNTIL}, {_UNTIL} > rondel.now()
 FROM rondel.head h WHERE h.session = {_KEY}
@@ -84,7 +87,9 @@ def acquire(db: Connection, id: str, owner: str, ttl: float) -> tuple[Lease, int
     values = {"id": stored(id), "owner": stored(owner), "ttl": ttl}
     row = db.execute(_ACQUIRE, values).fetchone()
     if row is not None:
-        return Lease(owner, row[2]), row[0], row[1]
+        key, length, until = row
+        status, due = db.execute(_STATE, (key,)).fetchone() or ("", None)
+        return Lease(owner, until, status=told(status), due=due), key, length
     held = db.execute(_HELD, values).fetchone()
     if held is None:
         return None

@@ -46,14 +46,13 @@ class Leases:
             left = self.left(until) if when == boot() else 0.0
         return Lease(owner, now + left) if left > 0 else None
 
-    def give(self, db: sqlite3.Connection, key: int, owner: str, ttl: float) -> Lease:
+    def give(self, db: sqlite3.Connection, key: int, owner: str, ttl: float) -> None:
         """Lease the session."""
         lease = (owner, self.until(ttl), boot())
         db.execute(
             "UPDATE head SET owner = ?, until = ?, boot = ?, lease_sum = ? WHERE session = ?",
             (*lease, checksums.of(key, *lease), key),
         )
-        return Lease(owner, self._clock.now() + ttl)
 
     def renew(self, db: sqlite3.Connection, id: str, owner: str, ttl: float) -> bool:
         """Prolong a lease; False if it is not this owner's any more."""

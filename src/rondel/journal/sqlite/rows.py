@@ -54,6 +54,12 @@ def set_status(
     )
 
 
+def state(db: sqlite3.Connection, key: int) -> tuple[str, float | None]:
+    """A session's status and deadline."""
+    status, _, _, due = db.execute(_STATE, (key,)).fetchone()
+    return status, due
+
+
 def due(db: sqlite3.Connection, limit: int, noted_after: float) -> list[Due]:
     """Sessions with a deadline, the earliest first."""
     wanted = (

@@ -117,7 +117,8 @@ class SqliteStore:
             head.place(row.parent_length, None, None)
             db.execute("INSERT INTO head (session, length) VALUES (?, ?)", (key, row.parent_length))
             if owner is not None:
-                head.until = self._leases.until(ttl)
+                if (row.status, row.due) == ("pending", None):
+                    head.until = self._leases.until(ttl)
                 self._leases.give(db, head.key, owner, ttl)
             if attached:
                 attachments.refer(db, head.key, attached)
@@ -271,7 +272,9 @@ class SqliteStore:
                 return Lease(held.owner, held.until, granted=False), head
             head.place(*db.execute(ENDS + WHERE_IT_ENDS, (head.key,)).fetchone())
             head.owner = owner
-            return self._leases.give(db, head.key, owner, ttl), head
+            self._leases.give(db, head.key, owner, ttl)
+            status, due = rows.state(db, head.key)
+            return Lease(owner, self._clock.now() + ttl, status=status, due=due), head
 
         lease, head = self._writer.run(id, job, must_last=False)
         if lease.granted:
@@ -454,6 +457,7 @@ class SqliteStore:
 
         def change(db: sqlite3.Connection) -> None:
             if status is not None:
+                head.until = 0.0
                 rows.set_status(db, head.key, status, reason, self._clock.now(), due)
             if letter is not None:
                 letters.reply(db, head.key, letter, Reply(head.length), self._clock.now())

@@ -28,7 +28,8 @@ class Head:
         """How many it has without those of the transaction under way."""
         self.owner: str | None = None
         self.until = 0.0
-        """When the lease ends that the session was created with, until `acquire` takes it."""
+        """When the lease of a session ends that was created pending, until `acquire` takes it or
+        the status changes."""
         self.error: RondelError | None = None
         """Why the session takes no more writes, until it is acquired again."""
 
