@@ -93,7 +93,7 @@ def _main(arguments: list[str]) -> int:
 
 
 def _in_language(arguments: list[str]) -> list[str]:
-    """Speak as `--lang` or the environment says; the arguments without it."""
+    """Set the language of `--lang` or the environment; returns the arguments without `--lang`."""
     rest, chosen = without_option(arguments)
     speak(wanted(os.environ))
     if chosen is not None and chosen not in LANGUAGES:

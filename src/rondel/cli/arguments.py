@@ -1,4 +1,4 @@
-"""What the options of `rondel run` say: inputs, changes, answers."""
+"""Parses the options of `rondel run`: inputs, changes, answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rondel.graph.paths import Path
 
 KEY = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(?!=)(.*)", re.DOTALL)
 ROOTS = ("graph", "vars", "version")
-"""Where the paths of a whole document begin; any other begins inside `graph`."""
+"""The first keys of paths in a whole document; any other path begins inside `graph`."""
 
 STEP = re.compile(
     r"""\.?(?: \["([^"]*)"\] | \['([^']*)'\] | \[(\d+)\] | ([^.\[\]="']+) )""", re.VERBOSE

@@ -30,7 +30,7 @@ BRACKETS = {")": "(", "）": "（"}
 
 class _Pattern(NamedTuple):
     anchor: str
-    """Its longest piece of fixed text: what does not contain it does not fit."""
+    """Its longest fixed text; a sentence without it does not fit."""
     fixed: int
     template: str
     sentence: str
@@ -44,7 +44,7 @@ class _Pattern(NamedTuple):
 
 
 class Catalogue:
-    """What sentences are in another language; what it does not know stays as it is."""
+    """Sentences in another language; an unknown sentence stays as it is."""
 
     def __init__(self, sentences: Mapping[str, str]) -> None:
         self._sentences = sentences
@@ -98,7 +98,8 @@ class Catalogue:
 
     @cached_property
     def _patterns(self) -> list[_Pattern]:
-        """Those with the most fixed text come first: they say the most."""
+        """All patterns, those with the most fixed text first, because they are the most
+        specific."""
         made = [_pattern(*pair) for pair in self._sentences.items() if PLACE.search(pair[0])]
         return sorted((each for each in made if each.anchor.strip(" :;,.()'")), key=_weight)
 
@@ -113,7 +114,7 @@ def catalogue_of(language: str) -> Catalogue:
 
 
 def names_in(template: str) -> set[str]:
-    """The values that a sentence has places for."""
+    """The names of a template's values."""
     return set(PLACE.findall(template))
 
 
@@ -125,7 +126,7 @@ def _pattern(template: str, sentence: str) -> _Pattern:
 
 @cache
 def _expression(template: str) -> re.Pattern[str]:
-    """What fits the template, with a group for each value."""
+    """A regular expression for the template, with a group for each value."""
     pieces = PLACE.split(template)
     expression, seen = re.escape(pieces[0]), set[str]()
     for name, text in zip(pieces[1::2], pieces[2::2], strict=True):

@@ -1,4 +1,4 @@
-"""A certificate as people read it."""
+"""Prints a certificate for people."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FIGURES = ("ROUNDS", "TOTAL", "STEPS", "CALLS", "TOKENS", "COST")
 
 
 def print_certificate(file: str, plan: Plan, certificate: Certificate, *, valid: bool) -> None:
-    """Print what a graph has, what a run of it takes at most, and the same for every loop."""
+    """Print the size of a graph, the most that a run takes, and the most that each loop takes."""
     figures = [
         counted(len(plan.nodes), "{count} node", "{count} nodes"),
         counted(len(plan.edges), "{count} edge", "{count} edges"),

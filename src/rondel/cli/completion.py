@@ -80,7 +80,7 @@ def complete(line: str) -> int:
 
 
 def candidates(words: Sequence[str]) -> list[str]:
-    """What the last of these words may become."""
+    """The completions of the last of these words."""
     from rondel.cli.app import VERBS
 
     *before, last = words

@@ -1,4 +1,4 @@
-"""The sessions that a command works on: which file they are in, and which one an id means."""
+"""Finds the database and the session that a command works on."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MISSING_LOG = (
     "what was written last may not be there"
 )
 SHORTEST = 4
-"""Letters of an id that are enough to name a session, if no other begins so."""
+"""The least characters of an id that name a session, if no other id begins with them."""
 
 PAGE = 1000
 COMPARED = 10_000
@@ -52,7 +52,8 @@ def open_existing(
     allow_commands: bool = False,
     strict_code: bool = False,
 ) -> Engine:
-    """The engine of a database that is there; the user's own is empty as long as it is not."""
+    """The engine of an existing database; the user's default one may be missing and counts as
+    empty."""
     named = database_of(db)
     if named is None:
         raise CallError(f"sessions in {MEMORY} end with their process; name a file with --db")
@@ -69,13 +70,13 @@ def open_existing(
 
 
 def database_of(db: str | None) -> str | None:
-    """What an engine takes for the `--db` of a command."""
+    """The `--db` of a command as an engine takes it."""
     name = db or default_database()
     return None if name == MEMORY else name
 
 
 def find(engine: Engine, text: str) -> Session:
-    """The session of an id, or of the only one that begins so."""
+    """The session with this id, or with the only id that begins with this text."""
     with suppress(UnknownSession):
         return engine.get(text)
     ids = [row.id for row in rows(engine)]
@@ -113,24 +114,24 @@ class NextCommands:
     runs_commands: bool = False
 
     def answer(self, node: str | None = None) -> str:
-        """Answer its question."""
+        """The command to answer its question."""
         return self._command("answer", "TEXT", *(("--node", node) if node else ()), *self._needs())
 
     def resume(self) -> str:
-        """Go on."""
+        """The command to go on."""
         file = ["FILE.py"] if self.is_python else []
         return self._command("resume", *file, *self._leave())
 
     def unlock(self) -> str:
-        """Open its lock."""
+        """The command to open its lock."""
         return self._command("unlock", "--because", "TEXT", *self._needs())
 
     def stop(self) -> str:
-        """End it."""
+        """The command to end it."""
         return self._command("stop")
 
     def follow(self) -> str:
-        """See what happens to it."""
+        """The command to watch it."""
         return self._command("watch")
 
     def _needs(self) -> list[str]:
@@ -156,5 +157,5 @@ def next_commands(session: Session, db: str | None) -> NextCommands:
 
 
 def is_python(session: Session) -> bool:
-    """Whether going on with it takes a graph written in Python."""
+    """Whether its graph is written in Python and must be handed over to go on."""
     return bool(session.origin.labels.get("python"))

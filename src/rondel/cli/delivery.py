@@ -1,4 +1,4 @@
-"""What became of a control, told to a person."""
+"""Delivers a control and tells a person what became of it."""
 
 from __future__ import annotations
 

@@ -22,11 +22,11 @@ from rondel.errors import RondelError
 
 LIBRARIES = ("fastapi", "mcp", "msgspec", "pydantic", "pydantic-ai-slim", "uvicorn")
 LOW = 200 * 1024 * 1024
-"""Bytes of free space that are few."""
+"""Free space below this many bytes is a warning."""
 
 
 class Finding(msgspec.Struct):
-    """One thing that was looked at."""
+    """The result of one check."""
 
     name: str
     ok: bool

@@ -57,7 +57,7 @@ async def _events(
 
 
 def told(engine: Engine, session: Session, length: int | None = None) -> Iterator[Event]:
-    """The events of a session so far, or of its first ticks; nothing is called and nobody asked."""
+    """The events of a session so far, or of its first ticks; nothing is run."""
     narrator = Narrator(session.id, session.plan)
     left = session.row.length if length is None else length
     for batch in engine.store.scan(session.id):

@@ -1,4 +1,4 @@
-"""Errors as a user meets them: one line each on stderr, and the exit code."""
+"""Prints errors as one line each on stderr, and chooses the exit code."""
 
 from __future__ import annotations
 
@@ -61,6 +61,6 @@ def problem_text(problem: Problem) -> str:
 
 
 def _usage(message: str) -> str:
-    """What typer says about a wrong call, in the manner of all other errors."""
+    """Typer's message about a wrong call, in the style of all other errors."""
     text = message.strip().rstrip(".")
     return f"{text[:1].lower()}{text[1:]}; --help shows what there is"

@@ -1,4 +1,5 @@
-"""Driving a session here, with live progress: what `run`, `resume`, `answer` and others share."""
+"""Drives a session in this terminal with live progress, for `run`, `resume`, `answer` and
+others."""
 
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ EXIT_CODES = {
 
 @dataclass(frozen=True, slots=True)
 class Foreground:
-    """How a session is shown and helped on in this terminal."""
+    """The options by which a session is shown and driven in this terminal."""
 
     db: str | None = None
     as_json: bool = False
@@ -60,7 +61,7 @@ class Foreground:
         return open_existing(self.db, self.allow_python, self.allow_commands, self.strict_code)
 
     def answers_for(self, graph: Graph) -> Answers:
-        """The answers given beforehand; raises if one is for a node that is not there."""
+        """The answers of `--answer`; raises if one names a node that does not exist."""
         asking = [head for head, loop in graph.spec.loops.items() if loop.on_limit == "ask"]
         return Answers(self.answers, [*_nodes(graph, HUMAN), *asking])
 
@@ -104,13 +105,13 @@ class Foreground:
 
 
 def tell_failure(result: Result) -> None:
-    """Say once, on stderr, what a session failed of."""
+    """Print once, on stderr, why a session failed."""
     if result.status == "failed":
         complain(result.message or result.reason)
 
 
 def hand_over(session: Session, file: str | None, command: str, *, strict: bool = False) -> None:
-    """Give a session the graph it needs to go on: its own copy, or one that says more.
+    """Give a session the graph it needs to go on: its own copy, or the one in `file`.
 
     A graph written in Python is handed over again, and so may be one with keys in it. Functions
     that have changed are told, unless the session is refused for them.
@@ -138,7 +139,7 @@ def _use_file(session: Session, file: str | None, command: str) -> None:
 
 
 def _graph_of(session: Session, file: str) -> Graph:
-    """The graph of a file, which may be one of another system as the session's own file was."""
+    """The graph of a file, also of another system's if the session's file was one."""
     from rondel.formats import FORMATS
 
     if FilePath(file).suffix == ".py":
@@ -164,7 +165,7 @@ def demand_free(engine: Engine, session: Session, db: str | None) -> None:
 def _tell(
     result: Result, conversation: TerminalSession, how: NextCommands | None, *, over: bool
 ) -> None:
-    """What to do next, where there is something."""
+    """Print what to do next, if there is something to do."""
     match result.status:
         case "failed":
             tell_failure(result)
@@ -182,7 +183,7 @@ def _tell(
 
 
 def _explain(result: Result, graph: Graph) -> None:
-    """Those warnings of `rondel check` that may tell why the run came to a bad end."""
+    """Print the warnings of `rondel check` that may explain why the run ended badly."""
     for lint in lints_explaining(result.reason or result.status, graph.plan(), graph.registry):
         complain(problem_text(lint.warning), "warning")
 

@@ -26,7 +26,7 @@ KINDS = {dict: "a mapping", list: "a list", str: "a text", bool: "true or false"
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A graph that can run, and what is odd about it."""
+    """A graph that can run, and its warnings."""
 
     graph: Graph
     warnings: tuple[Problem, ...]
@@ -75,7 +75,7 @@ def _file_graph(
 
 
 def _foreign_problem(file: str) -> Problem | None:
-    """What to do with a file of another system that was taken for one of this."""
+    """A problem with a remedy, if the file is one of another system."""
     from rondel.formats.recognition import TITLES, recognised
 
     compat = recognised(file)
@@ -92,7 +92,7 @@ def _changed_graph(
     compat: str | None,
     demand_secrets: bool,
 ) -> Opened:
-    """The graph of a changed document; what is wrong with it is still told by line."""
+    """The graph of a changed document; its problems still have lines."""
     try:
         parsed = parse(FilePath(file).read_bytes(), file)
         if compat is not None and not parsed.problems:
@@ -118,7 +118,7 @@ def _changed_graph(
 
 
 def _still(compat: str | None, document: dict[str, Any]) -> str | None:
-    """The format, if files that a translated document names may still be in it."""
+    """The foreign format, if files that the document names may still be in it."""
     return compat if document.get("graph", {}).get("dialect") else None
 
 

@@ -17,14 +17,14 @@ from rondel.cli.language import words
 MARGIN = "  "
 WIDEST = 80
 LEFT = 30
-"""What an option may take of a line; a longer one has its text below it."""
+"""The columns of an option; the text of a longer one stands below it."""
 
 LANGUAGE = "The language; else RONDEL_LANG, LC_ALL, LC_MESSAGES, LANG say it."
 EXTRA = re.compile(r"\s*\[([^\[\]]*)\]$")
 
 
 class Command(TyperCommand):
-    """A command that tells about itself in the language that is spoken."""
+    """A command with its help in the chosen language."""
 
     def get_help(self, ctx: Any) -> str:
         """The whole text of `--help`."""
@@ -33,7 +33,7 @@ class Command(TyperCommand):
 
 
 def paragraphs(command: Any) -> list[str]:
-    """What a command says of itself, a paragraph a line."""
+    """The description of a command, one line for each paragraph."""
     text = inspect.cleandoc(command.help or "")
     return [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
 
@@ -95,7 +95,7 @@ def _name(param: Any, ctx: Any) -> str:
 
 
 def _about(param: Any, ctx: Any) -> str:
-    """What it is for, and in brackets what else there is to know of it."""
+    """The help of a parameter, with its default and other notes in brackets."""
     told = param.help or ""
     record = param.get_help_record(ctx)
     found = EXTRA.search(str(record[1])[len(told) :]) if record else None

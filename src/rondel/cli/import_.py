@@ -84,7 +84,7 @@ async def _import(db: str | None, archived: Archived) -> int:
 
 
 async def _add(store: Store, archived: Archived) -> None:
-    """Add the whole session, or nothing of it."""
+    """Add the whole session, or nothing."""
     name = archived.row.id
     await _done(store.create(archived.row))
     try:

@@ -26,7 +26,7 @@ class Keyboard:
 
     @property
     def is_terminal(self) -> bool:
-        """Whether a person is there."""
+        """Whether standard input is a terminal."""
         return sys.stdin is not None and sys.stdin.isatty()
 
     async def line(self, prompt: Callable[[], None]) -> str | None:

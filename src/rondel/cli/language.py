@@ -30,7 +30,7 @@ def words(template: str, /, **values: Any) -> str:
 
 
 def counted(count: int, one: str, many: str) -> str:
-    """So many of something, in the number that the language has for it."""
+    """A number and a noun, in the singular or plural of the language."""
     return words(one if count == 1 else many, count=f"{count:,}")
 
 
@@ -45,7 +45,7 @@ def translated_lines(text: str) -> str:
 
 
 def speak(language: str) -> None:
-    """Speak that language from now on."""
+    """Use this language from now on."""
     if language == LANGUAGES[0]:
         _Spoken.catalogue = None
         return

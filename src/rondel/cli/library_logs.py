@@ -1,4 +1,4 @@
-"""What libraries say on their own account: for developers, so only with --debug."""
+"""Hides the logs of libraries from the terminal, except with --debug."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def hushed(*, debug: bool) -> Iterator[None]:
 
 
 class _Telemetry(logging.Handler):
-    """Shows what users can mend who asked for traces; of all else nothing."""
+    """Shows only the trace errors that a user can repair."""
 
     def handle(self, record: logging.LogRecord) -> bool:
-        """Tell it in one line."""
+        """Print the record as one line."""
         if record.name == "rondel.telemetry" and record.levelno >= logging.WARNING:
             complain(record.getMessage(), "warning")
         return True
@@ -56,7 +56,7 @@ class _Telemetry(logging.Handler):
 
 @contextmanager
 def _tracebacks() -> Iterator[None]:
-    """Show where nodes fail."""
+    """Log the tracebacks of failed nodes."""
     log, handler = logging.getLogger("rondel"), logging.StreamHandler()
     log.setLevel(logging.DEBUG)
     log.addHandler(handler)

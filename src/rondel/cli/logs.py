@@ -1,4 +1,4 @@
-"""What servers and workers log: one line a record, with its session and its address."""
+"""The logs of servers and workers: one line a record, with session and address."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class JsonLines(logging.Formatter):
 
 
 class TextLines(logging.Formatter):
-    """Words, and then what the record carries."""
+    """The message, then the record's fields."""
 
     def format(self, record: logging.LogRecord) -> str:
         """The record as a line."""

@@ -31,7 +31,7 @@ MOST = 2**31
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What was asked for besides the action."""
+    """The options of the command besides the action."""
 
     said: Sequence[str]
     session: str | None
@@ -145,7 +145,7 @@ async def _quarantine(engine: Engine, wish: Wish) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One thing that can be done, and what it needs to be told."""
+    """An action of the command, and the options it needs."""
 
     run: Callable[[Engine, Wish], Awaitable[None]]
     needs: tuple[str, ...]
@@ -250,7 +250,7 @@ def _print_quarantine(entries: Sequence[QuarantineEntry]) -> None:
 
 
 def quoted(name: str) -> str:
-    """A group's name; in quotes where it would look like another one."""
+    """A group's name, in quotes if it could be misread."""
     plain = name.isprintable() and name == " ".join(name.split()) and not name.startswith('"')
     return name if plain else json_line(name)
 

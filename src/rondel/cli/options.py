@@ -105,7 +105,7 @@ GivenAnswers = Annotated[
 
 
 def asker(by: str | None) -> str:
-    """Who asks: as told, or the user's name."""
+    """Who gives the control: `--by`, or the user's name."""
     if by is not None:
         return by
     try:

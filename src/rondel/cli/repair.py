@@ -44,7 +44,7 @@ async def _repair(path: Path, target: Path) -> int:
 
 
 def _copied(path: Path, folder: Path) -> Path:
-    """A copy to read: SQLite would cut off the log, and the file is to stay as it is."""
+    """A copy to read, since opening a damaged file would change it."""
     copy = folder / path.name
     shutil.copyfile(path, copy)
     shutil.copyfile(beside(path), beside(copy))

@@ -145,7 +145,7 @@ async def _run(
 
 
 def _is_input(path: Path) -> bool:
-    """Whether `--set` means an input, as it does in a fork."""
+    """Whether the path of `--set` is an input, as in a fork."""
     return len(path) == 2 and path[0] == "inputs"
 
 

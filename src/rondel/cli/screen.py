@@ -1,7 +1,7 @@
-"""What reaches the terminal: all that is printed goes through here.
+"""Filters all output to the terminal.
 
 Models, tools, files and names are written by others, and a terminal obeys what it is sent. So
-characters that steer a terminal are written as `\\u001b`, which JSON and quoted YAML read back as
+characters that steer a terminal are written as `\u001b`, which JSON and quoted YAML read back as
 the same text; only this program's own colours go past it.
 """
 
@@ -20,7 +20,7 @@ STEERING = re.compile(
 
 
 def visible(text: str) -> str:
-    """The text with everything in it that steers a terminal written out; lines and tabs stay."""
+    """The text with control characters written as escapes; line ends and tabs stay."""
     if text.isascii() and text.isprintable():
         return text
     return STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text.replace("\r\n", "\n"))
@@ -32,7 +32,7 @@ class Screen:
     def __init__(self, stream: TextIO) -> None:
         self.below = stream
         self.diverted: Callable[[str], None] | None = None
-        """Who takes what is written, while something else is painted there."""
+        """Takes the text instead, while something is painted on the terminal."""
 
     def write(self, text: str) -> int:
         """Write the text, made visible."""
@@ -63,5 +63,5 @@ def guarded() -> Iterator[None]:
 
 
 def below(stream: TextIO) -> TextIO:
-    """The stream itself, for this program's own colours and movements."""
+    """The stream below, for this program's own colours and cursor movements."""
     return stream.below if isinstance(stream, Screen) else stream

@@ -1,4 +1,4 @@
-"""Sessions as programs see them, in what `--json` prints."""
+"""Sessions as JSON, for `--json`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def row_json(row: SessionRow, driver: str | None) -> dict[str, Any]:
 
 
 def session_json(engine: Engine, session: Session) -> dict[str, Any]:
-    """All that there is to a session but its steps."""
+    """All of a session except its steps."""
     result = msgspec.to_builtins(session.snapshot())
     row = row_json(session.row, engine.driver_of(session.id))
     return {**row, **result, "questions": msgspec.to_builtins(session.asking)}
@@ -61,5 +61,5 @@ def print_with_lists(fields: dict[str, Any], lists: dict[str, Iterable[Any]]) ->
 
 
 def driver_text(row: SessionRow, driver: str | None) -> str:
-    """Who drives a session, and where it matters that nobody does."""
+    """The driver of a session as text, and a note if it needs one and has none."""
     return driver or ("nobody" if row.status in ("running", "pending") else "")

@@ -128,7 +128,7 @@ def _call_cells(call: CallRecord) -> tuple[str, ...]:
 
 
 def print_figure(name: str, text: str) -> None:
-    """One thing that is known of a session, behind its name."""
+    """Print one figure of a session after its name."""
     print(f"{wide(words(name) if name else '', 11)}{text}")
 
 
@@ -149,7 +149,7 @@ def _print_step(step: StepRecord) -> None:
 
 
 def _step_json(step: StepRecord) -> dict[str, Any]:
-    """A step as JSON; that nothing was recalled need not be said."""
+    """A step as JSON; empty recalls are left out."""
     fields: dict[str, Any] = msgspec.to_builtins(step)
     if not step.recalled:
         del fields["recalled"]

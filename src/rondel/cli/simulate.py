@@ -79,13 +79,13 @@ def open_simulated(file: str, changes: Sequence[Change] = (), compat: str | None
 
 
 class ProgressLine:
-    """A line on the terminal that says how far it is."""
+    """A progress line on the terminal."""
 
     def __init__(self, count: int) -> None:
         self._count = count
 
     def tell(self, done: int) -> None:
-        """So many runs are over."""
+        """Show that so many runs are finished."""
         end = "\n" if done >= self._count else ""
         line = words("{done:,} of {count:,} runs", done=done, count=self._count)
         print(f"\r{line}", end=end, file=below(sys.stderr), flush=True)

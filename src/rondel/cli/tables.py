@@ -1,4 +1,4 @@
-"""Tables and figures for people: aligned, and plain where nobody watches."""
+"""Prints aligned tables for people, plain ones if the output is no terminal."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def print_table(
 
 
 class Rows(Collection[Sequence[str]], Generic[T]):
-    """The rows of a long table, each made when it is looked at."""
+    """The rows of a long table, made one by one."""
 
     def __init__(self, records: Sequence[T], cells: Callable[[T], Sequence[str]]) -> None:
         self._records = records
@@ -70,12 +70,12 @@ class Rows(Collection[Sequence[str]], Generic[T]):
 
 
 def moment(seconds: float) -> str:
-    """A time as the clock on the wall shows it."""
+    """A time as local time."""
     return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
 def length(seconds: float) -> str:
-    """How long something took."""
+    """A duration as text."""
     if seconds < MINUTE:
         return f"{seconds:.1f}s" if seconds < 10 else f"{seconds:.0f}s"
     if seconds < HOUR:

@@ -1,4 +1,4 @@
-"""A session that goes on in this terminal: shown as it goes, asked for, interrupted."""
+"""A session in this terminal: shown live, with questions asked and Ctrl-C handled."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ GRACE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What of a session has been shown, or need not be: events up to a number."""
+    """The part of a session that has been shown: events up to a number."""
 
     seq: int = 0
     questions: list[Event] = field(default_factory=list)
-    """Those that are still open, which must be shown again."""
+    """The open questions, which must be shown again."""
     current: SessionNow = field(default_factory=SessionNow)
     """What was under way."""
 
@@ -51,7 +51,7 @@ class Shown:
 
 
 def past_of(engine: Engine, session: Session, length: int | None = None) -> Shown:
-    """The past of a session as it stands, or after so many ticks."""
+    """The past of a session so far, or after so many ticks."""
     narrator = Narrator(session.id, session.plan)
     asked: dict[str | None, Event] = {}
     current = SessionNow()
@@ -66,7 +66,7 @@ def past_of(engine: Engine, session: Session, length: int | None = None) -> Show
 
 
 class TerminalSession:
-    """One session, its events shown as they come, its questions answered where they can be."""
+    """Shows one session's events and answers its questions where possible."""
 
     def __init__(self, view: View, given: Answers, keyboard: Keyboard | None, debug: bool) -> None:
         self.unanswered: dict[str, None] = {}
@@ -77,7 +77,7 @@ class TerminalSession:
         self._debug = debug
 
     async def hold(self, session: Session, past: Shown, *, durable: bool) -> Result:
-        """Show the session until it is over, or until nobody here can help it on."""
+        """Show the session until it ends or waits for something that cannot be given here."""
         events = session.events(past.seq, debug=self._debug)  # from here on no token is missed
         showing = asyncio.ensure_future(self._show(session, past, events))
         with self._interruptible(session, showing, durable):
@@ -108,7 +108,8 @@ class TerminalSession:
                     return
 
     def _is_parked(self, session: Session, event: Event) -> bool:
-        """Whether nothing more will happen here; the event may be older than the session is."""
+        """Whether nothing more will happen here; the event may be older than the session's
+        state."""
         return event.data["status"] == session.status and self._rests(session)
 
     def _rests(self, session: Session) -> bool:
@@ -118,12 +119,12 @@ class TerminalSession:
         return status in PARKED
 
     def _waits_for_enter(self, session: Session) -> bool:
-        """Whether the person here looks at the session round by round."""
+        """Whether the session pauses for this person after each round."""
         keyboard = self._keyboard
         return keyboard is not None and keyboard.is_terminal and at_round_end(session)
 
     async def _goes_on(self, session: Session) -> bool:
-        """Wait until the person here, or somebody elsewhere, lets the next round begin."""
+        """Wait until somebody, here or elsewhere, starts the next round."""
         keyboard = self._keyboard
         if keyboard is None or self.interrupted:
             return False
@@ -137,7 +138,7 @@ class TerminalSession:
         return True
 
     async def _settle(self, session: Session, events: AsyncIterator[Event]) -> None:
-        """Let steps under way finish, as a pause promises; who interrupts does not wait."""
+        """Let steps under way finish, unless the person interrupted."""
         if self.interrupted:
             return
         await session.settled()
@@ -169,7 +170,7 @@ class TerminalSession:
     async def _line(
         self, session: Session, event: Event, keyboard: Keyboard, typed: bool
     ) -> str | None:
-        """A line of the keyboard, unless somebody answers the question from elsewhere."""
+        """A line from the keyboard, or None if the question is answered elsewhere."""
         node = str(event.node_id)
         line = keyboard.line(lambda: self._view.prompt(node) if typed else None)
         text = await self._unless(line, lambda: event.address not in _open(session))
@@ -180,7 +181,7 @@ class TerminalSession:
     async def _unless(
         self, reading: Coroutine[Any, Any, str | None], is_settled: Callable[[], bool]
     ) -> str | None:
-        """A line of the keyboard; None once what it is for is settled without it."""
+        """The line that is read, or None as soon as `is_settled`."""
         line = asyncio.ensure_future(reading)
         while not line.done():
             await asyncio.wait({line}, timeout=LOOK)
@@ -248,5 +249,5 @@ def at_round_end(session: Session) -> bool:
 
 
 def _open(session: Session) -> set[str]:
-    """Where questions are open now."""
+    """The addresses of open questions."""
     return {question.address for question in session.asking}

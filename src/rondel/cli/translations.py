@@ -99,7 +99,7 @@ def _write(document: dict[str, Any], output: str, *, force: bool, compat: str = 
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes texts of several lines as such, and nothing as an alias."""
+    """Writes long texts as block scalars, and no aliases."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
         return True

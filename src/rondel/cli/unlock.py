@@ -94,7 +94,7 @@ async def _unlock(
 
 
 def _demand_locked(session: Session) -> None:
-    """An unlock of what is not locked changes nothing, and must not start anything here."""
+    """Raise WrongState if the session is not locked, before anything is started here."""
     status = session.snapshot().status
     if status != "suspended_locked":
         raise WrongState(f"session {session.id} is {status}; there is no lock to open")

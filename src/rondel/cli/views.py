@@ -28,10 +28,10 @@ GOES_ON = ("loop:round_started", "loop:round_completed", "human_input_required")
 
 
 class View(Protocol):
-    """Where a run shows itself."""
+    """The protocol of views of a run."""
 
     def open(self, title: str, *, simulated: bool, past: SessionNow) -> None:
-        """Say what runs, whether some of its agents have no provider, and what happened before."""
+        """Show the title, whether some agents are simulated, and what happened before."""
 
     def show(self, event: Event) -> None:
         """Show one event."""
@@ -43,13 +43,13 @@ class View(Protocol):
         """Show an answer that nobody typed here."""
 
     def withdraw(self, node: str) -> None:
-        """Take back a question that somebody answered elsewhere."""
+        """Remove the prompt of a question that was answered elsewhere."""
 
     def pause(self) -> None:
-        """Let others write to the screen."""
+        """Let others write to the terminal."""
 
     def close(self, result: Result) -> None:
-        """Show what became of it all."""
+        """Show the result."""
 
 
 class JsonView:
@@ -66,10 +66,10 @@ class JsonView:
         print(f"{node}> ", end="", file=sys.stderr, flush=True)
 
     def answered(self, node: str, text: str) -> None:
-        """The event `human_input_received` says it."""
+        """Nothing to show: the event `human_input_received` says it."""
 
     def withdraw(self, node: str) -> None:
-        """So it does here."""
+        """Nothing to show: an event says it."""
 
     def pause(self) -> None:
         """Every line is written at once."""
@@ -86,7 +86,7 @@ class PlainView:
         """`agents` and `loops` are the columns that their names take."""
         self._texts: dict[str, str] = {}
         self._failures: list[tuple[str, str]] = []
-        """What failed and may be what the session fails of: told once, there or here."""
+        """Failures that may be the session's; each is printed once."""
         self._agents = min(agents, NAMES)
         self._loops = loops + len(" round 10")
 
@@ -235,7 +235,7 @@ class PlainView:
 
 
 def _goes_on(event: Event) -> bool:
-    """Whether an event tells that no failure has ended the session."""
+    """Whether an event shows that the session goes on after a failure."""
     starts = event.event == "node_state_change" and event.data["status"] == "running"
     return starts or event.event in GOES_ON
 
@@ -277,12 +277,12 @@ def ending(loop: dict[str, Any]) -> str:
 
 
 def number(value: float) -> str:
-    """A score as people write it."""
+    """A score without needless digits."""
     return f"{round(value, 2):g}"
 
 
 def money(usd: float) -> str:
-    """A cost; small ones to a hundredth of a cent."""
+    """A cost in USD; small ones to a hundredth of a cent."""
     return f"${usd:,.2f}" if usd >= 1 else f"${usd:.4f}"
 
 
@@ -295,7 +295,7 @@ def status_text(result: Result) -> str:
 
 
 def ended_text(result: Result) -> str:
-    """The same where the error is told beside it."""
+    """The status without the error, which is printed beside it."""
     return result.status if result.status == "failed" else status_text(result)
 
 
@@ -314,7 +314,7 @@ def usage_text(usage: UsageTotal) -> str:
 
 
 def json_line(value: Any) -> str:
-    """Anything as one line of JSON, the same bytes each time."""
+    """A value as one line of JSON, always in the same bytes."""
     return msgspec.json.encode(msgspec.to_builtins(value)).decode()
 
 

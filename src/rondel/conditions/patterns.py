@@ -36,14 +36,14 @@ class Pattern:
         self._compiled = regex.compile(_without_extensions(source), flags | regex.VERSION0)
 
     def found_in(self, text: str) -> bool:
-        """Whether it matches somewhere."""
+        """Whether the pattern matches somewhere in the text."""
         try:
             return self._compiled.search(text, timeout=LIMIT) is not None
         except TimeoutError:
             raise self._too_long(text) from None
 
     def matches_in(self, text: str) -> Iterator[Any]:
-        """All its matches, one after the other."""
+        """All matches in the text, in order."""
         try:
             yield from self._compiled.finditer(text, timeout=LIMIT)
         except TimeoutError:

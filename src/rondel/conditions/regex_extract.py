@@ -33,7 +33,7 @@ class RegexExtractConfig(BaseModel):
     default_value: str = Field("", description="The content for on_no_match: default.")
 
     def edge_guarantee(self) -> EdgeGuarantee:
-        """It changes the text alone, and drops what does not match only if it is told to."""
+        """It changes only the text, and drops messages only if `on_no_match` says so."""
         return EdgeGuarantee(drops=self.on_no_match == "drop", adds=False)
 
     @model_validator(mode="after")

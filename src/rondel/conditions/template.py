@@ -23,7 +23,7 @@ class TemplateProcessConfig(BaseModel):
     )
 
     def edge_guarantee(self) -> EdgeGuarantee:
-        """It changes the text alone, and drops nothing."""
+        """It changes only the text, and drops nothing."""
         return EdgeGuarantee(drops=False, adds=False)
 
 

@@ -1,4 +1,4 @@
-"""The term `until` of a loop's contract: an expression over the round that is over."""
+"""`until` in a loop's contract: an expression over the finished round; true ends the loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What brings sessions to the machines that drive them; engines that exist do it.
+"""The protocol of dispatchers: they bring sessions to the machines that drive them.
 
 A dispatcher says who should look at a session, and no more than that: it may say so twice, or when
 there is nothing to do. That only one drives a session is the journal's business (its leases and
@@ -15,7 +15,7 @@ from rondel.journal.store import SessionRow
 from rondel.journal.working_memory import group_of
 
 QUEUE = "rondel"
-"""Where sessions wait for a worker when no other queue is named."""
+"""The default queue."""
 
 GROUP = "group"
 """The label of a session that names its group; else its inputs may, with `group_id`."""
@@ -27,7 +27,7 @@ CONCURRENCY = 100
 """How many sessions a worker drives at once; most of them wait for a model."""
 
 Attend = Callable[[str], Awaitable[None]]
-"""Does what is due in a session, and ends when nothing is under way in it any more."""
+"""Does what is due in a session; returns when nothing is under way in it any more."""
 
 
 def group_name(row: SessionRow) -> str:

@@ -1,4 +1,4 @@
-"""Which dispatchers there are, by name."""
+"""The dispatchers by name."""
 
 from __future__ import annotations
 

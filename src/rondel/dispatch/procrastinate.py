@@ -29,7 +29,7 @@ from rondel.sessions.local_sessions import LEASE
 TASK = "rondel.attend"
 
 AGAIN = 1.0
-"""Seconds after which a session is tried again where something went wrong."""
+"""Seconds until a session is tried again after an error."""
 
 _BEATS = 3
 _PAUSE = 1.0
@@ -76,7 +76,7 @@ class ProcrastinateDispatcher:
     async def submit(
         self, session: str, queue: str = QUEUE, *, group: str = "", after: float = 0.0
     ) -> None:
-        """Put the session in line; one that must wait is not in anybody's way."""
+        """Queue the session; one that must wait delays no other."""
         options: dict[str, Any] = {"queue": queue}
         if after > 0:
             now = datetime.fromtimestamp(self._epoch + monotonic(), UTC)
@@ -158,14 +158,14 @@ class ProcrastinateDispatcher:
     async def _attend(
         self, context: JobContext, /, session: str, group: str = "", **_: Any
     ) -> None:
-        """A job: attend to the session, and then others of its group have its place."""
+        """The job: attend to the session, then give its place to others of its group."""
         with self._jobs.shares.place(group):
             await self._attend_now(context, session)
         if self._worker is not None:
             self._worker.look_again()
 
     async def _attend_now(self, context: JobContext, session: str) -> None:
-        """Attend to a session, which goes on even where the queue does not."""
+        """Attend to a session; it goes on even if the queue fails."""
         if self._attend_to is None:
             return
         attending = asyncio.ensure_future(self._attend_to(session))

@@ -20,10 +20,10 @@ from psycopg.errors import RaiseException
 from rondel.dispatch.shares import Shares
 
 LINE = 1000
-"""Of a group's waiting sessions, how many count when a new one is put in line."""
+"""The most waiting sessions of a group that lower the priority of a new one."""
 
 TRIES = 60
-"""How often the end of a job is noted where the database is away, a second apart."""
+"""How often it is tried to note a job's end, a second apart."""
 
 _PAUSE = 1.0
 
@@ -56,7 +56,7 @@ RETURNING job.id, status, task_name, priority, lock, queueing_lock, args, schedu
 
 
 class FairJobs(JobManager):
-    """The jobs, without those of groups that have their share here."""
+    """The queue without the jobs of groups that have their share here."""
 
     def __init__(self, connector: BaseAsyncConnector, shares: Shares) -> None:
         super().__init__(connector)
@@ -73,7 +73,7 @@ class FairJobs(JobManager):
         return Job.from_row(rows[0]) if rows else None
 
     async def finish_job(self, job: Job, status: Status, delete_job: bool) -> None:
-        """A job is over, unless it was given to another worker meanwhile."""
+        """Finish a job, unless it was given to another worker meanwhile."""
         tries = 0
         while True:
             try:
@@ -90,7 +90,7 @@ class FairWorker(Worker):
     """A worker that can be told to look for jobs again."""
 
     def look_again(self) -> None:
-        """Some group has a place that it had not."""
+        """Look for jobs again: a group has a free place."""
         self._new_job_event.set()
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 class Shares:
-    """The places that groups have in a worker; whoever names no group is limited by none."""
+    """The places of groups in a worker; sessions without a group are not limited."""
 
     def __init__(self, per_group: int | None = None) -> None:
         self._per_group = per_group
@@ -16,7 +16,7 @@ class Shares:
 
     @property
     def full(self) -> list[str]:
-        """The groups that have all they may have."""
+        """The groups without a free place."""
         most = self._per_group
         if most is None:
             return []
@@ -24,7 +24,7 @@ class Shares:
 
     @contextmanager
     def place(self, group: str) -> Iterator[None]:
-        """One place more for the group, for a while."""
+        """Take a place of the group inside this context."""
         self._taken[group] += 1
         try:
             yield

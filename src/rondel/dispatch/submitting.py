@@ -1,4 +1,4 @@
-"""An engine that drives nothing itself: what is started or asked for here, workers do."""
+"""An engine that drives nothing itself: workers drive what is started here."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class SubmittedSession(Session):
     async def control(
         self, control: AnyControl, *, run: bool = True, patience: float | None = None
     ) -> Delivered:
-        """Leave it for a worker, and wait for its reply; what is not to run is recorded here."""
+        """Leave the control for a worker and await its reply; without `run` it is recorded here."""
         if not run:
             return await super().control(control, run=False, patience=patience)
         return await SubmittedDelivery(self._engine, self._local, patience).deliver(

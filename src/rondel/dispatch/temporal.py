@@ -34,10 +34,10 @@ _BEATS = 3
 _LONGEST_GROUP = 64
 _UNTIL_THEY_END = timedelta(days=1)
 _DECIDING = timedelta(seconds=3)
-"""After which another worker says what comes next in a workflow."""
+"""The timeout of a workflow task, after which another worker takes it."""
 
 RETRIES = 20
-"""How many such sessions come again in a second, however many there are."""
+"""The most retries of refused sessions in a second."""
 
 log = logging.getLogger("rondel.worker")
 
@@ -52,7 +52,7 @@ class TemporalDispatcher:
         self._attend_to: Attend | None = None
         self._shares = Shares()
         self._put_off: set[str] = set()
-        """Sessions of groups that had their share when they came; they come again."""
+        """Refused sessions whose group had its share; they are retried."""
         self._places = Semaphore(CONCURRENCY)
 
     async def open(self) -> None:
@@ -101,7 +101,7 @@ class TemporalDispatcher:
             await stop.wait()
 
     async def close(self) -> None:
-        """The connection goes with its last user."""
+        """Drop the client; its connection closes with its last user."""
         self._connected = None
 
     @property
@@ -125,14 +125,14 @@ class TemporalDispatcher:
 
     @activity.defn(name=ACTIVITY)
     async def _activity(self, session: str, group: str) -> None:
-        """Attend to the session, and say all the while that this worker lives."""
+        """Attend to the session, with heartbeats meanwhile."""
         async with self._place(session, group):
             if self._attend_to is not None:
                 await self._attend_to(session)
 
     @asynccontextmanager
     async def _place(self, session: str, group: str) -> AsyncIterator[None]:
-        """One of the worker's places, and of the group's."""
+        """Take a place of the worker and of the group inside this context."""
         self._put_off.discard(session)
         if group in self._shares.full:
             self._put_off.add(session)

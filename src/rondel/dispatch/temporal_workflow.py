@@ -16,14 +16,14 @@ ACTIVITY = "rondel.attend"
 SIGNAL = "attend"
 
 AGAIN = timedelta(seconds=1)
-"""After which a session is tried again where something went wrong."""
+"""The time until a session is tried again after an error."""
 
 FOREVER = timedelta(days=3650)
 
 
 @workflow.defn(name=WORKFLOW)
 class SessionWorkflow:
-    """Lives while somebody is to look at the session, now or later, and no longer."""
+    """Lives while some worker has to attend to the session, now or later."""
 
     def __init__(self) -> None:
         self._is_wanted = False
@@ -31,7 +31,7 @@ class SessionWorkflow:
 
     @workflow.signal(name=SIGNAL)
     def attend(self, after: float) -> None:
-        """Somebody is to look at the session, after so many seconds."""
+        """Signal: attend to the session after so many seconds."""
         if after > 0:
             self._later.append(workflow.time() + after)
         else:

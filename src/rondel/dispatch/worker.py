@@ -30,7 +30,7 @@ LOOK = 1.0
 """Seconds between looks for sessions whose driver is gone."""
 
 GROUP = 3 / 4
-"""Of a worker's places, the part that one group may have; so others never wait for it to end."""
+"""The part of a worker's places that one group may take, so that others never wait for it."""
 
 log = logging.getLogger("rondel.worker")
 
@@ -109,7 +109,7 @@ class Worker:
         await session.settled()
 
     async def _look_for_abandoned(self) -> None:
-        """Put in line what a driver left that is gone: one of any kind, not only a worker."""
+        """Submit the sessions whose driver is gone, be it a worker or another process."""
         while True:
             with suppress(JournalError):
                 for session in await asyncio.to_thread(self._store.abandoned):
@@ -130,7 +130,7 @@ class Worker:
             await self._dispatcher.submit(id, queue, group=group_name(row), after=after)
 
     async def _leave(self, stop: asyncio.Event) -> None:
-        """Once told to stop: let steps end that are under way, then hand the sessions over."""
+        """After the signal to stop: let steps under way end, then release the sessions."""
         await stop.wait()
         sessions = list(self._under_way)
         await self._engine.drain(self._grace)

@@ -1,4 +1,4 @@
-"""Graphs of other systems: each format translates a whole document, lines and all."""
+"""Graphs of other systems: each format translates a whole document and keeps its line numbers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FORMATS: dict[str, Callable[[Parsed, str], Translation]] = {
 
 
 def translator(name: str) -> Callable[[Parsed, str], Translation]:
-    """What translates a format."""
+    """The function that translates a format."""
     if name not in FORMATS:
         hint = Names(FORMATS, what="there are").hint(name)
         raise CallError(f"there is no format {name!r}; {hint}")

@@ -42,10 +42,10 @@ CONFIGS = {
     "subgraph": ("type", "config"),
     "template": ("template",),
 }
-"""What each node type can be told, but for `agent`."""
+"""The config keys of each node type except `agent`."""
 
 SCRIPT_MEMORY = "1GB"
-"""There a script has no limit of memory; here one that libraries for data fit in."""
+"""The memory limit of a script, large enough for data libraries; ChatDev has no limit."""
 
 
 def translate(parsed: Parsed, file: str) -> Translation:
@@ -185,7 +185,7 @@ def _entrances(body: dict[str, Any]) -> list[str]:
 
 
 def _first_id(nodes: Any) -> list[Any]:
-    """A start to go on with, so that one missing start is complained of once."""
+    """A start to continue with, so that a missing start is reported once."""
     items = nodes if isinstance(nodes, list) else []
     return [node["id"] for node in items if isinstance(node, dict) and "id" in node][:1]
 

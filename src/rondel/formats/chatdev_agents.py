@@ -17,7 +17,7 @@ CONFIG = (
 )
 DEFAULT_PROVIDER = "openai"
 RETRY = {"max_attempts": 5, "min_wait": 1.0, "max_wait": 6.0}
-"""How often an agent is asked again there if nothing else is said."""
+"""ChatDev's default retries of an agent."""
 
 RETRY_KEYS = {"min_wait_seconds": "min_wait", "max_wait_seconds": "max_wait"}
 TOOLING = {
@@ -33,13 +33,13 @@ TOOLING_USELESS = {
 }
 SKILLS_TOLD = "You have these skills. Follow the instructions of one where it fits the task."
 TOOL_ROUNDS = 50
-"""How often an agent may call tools there before its last answer counts."""
+"""ChatDev's limit of tool rounds of an agent."""
 
 
 def agent(
     draft: Draft, node: dict[str, Any], path: Path, memories: Memories, file: str
 ) -> dict[str, Any]:
-    """The node of an agent."""
+    """The node for an agent."""
     place = (*path, "config")
     given = draft.kept(node["config"], place, CONFIG)
     config = {key: value for key, value in given.items() if value is not None}
@@ -103,7 +103,7 @@ def _add_skills(draft: Draft, config: dict[str, Any], place: Path, file: str) ->
 
 
 def _retry(draft: Draft, given: Any, path: Path, native: Path) -> dict[str, Any]:
-    """The retries of the node; there every agent has some unless it says otherwise."""
+    """The retries of the node; in ChatDev every agent has some by default."""
     if given is None:
         draft.change(path[:-1], "failed calls are made again up to 4 times, ChatDev's default")
         return dict(RETRY)

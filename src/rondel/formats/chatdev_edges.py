@@ -110,7 +110,7 @@ def _condition(draft: Draft, given: Any, path: Path) -> Any:
 
 
 def _function(name: Any) -> dict[str, Any]:
-    """A condition by a function; there it is given the text of the message."""
+    """A function as a condition; in ChatDev it takes the text of the message."""
     return {"type": "function", "config": {"name": name, "takes": "text"}}
 
 
@@ -153,7 +153,7 @@ def _group(group: Any) -> Any:
 
 
 def _fold_flags(draft: Draft, config: dict[str, Any], path: Path) -> None:
-    """Flags that stand beside a pattern there are part of it here."""
+    """Moves the flags beside a pattern into the pattern."""
     flags = "".join(flag for key, flag in REGEX_FLAGS.items() if config.pop(key, None))
     pattern = config.get("pattern")
     if flags and isinstance(pattern, str):
@@ -206,7 +206,7 @@ def _split(draft: Draft, kind: Any, settings: dict[str, Any], path: Path) -> dic
 
 
 def _split_pattern(draft: Draft, config: dict[str, Any], path: Path) -> dict[str, Any]:
-    """The pattern with the settings that stand beside it there, and which group counts."""
+    """The pattern with the settings beside it, and the number of its group."""
     pattern = config.get("pattern")
     if not isinstance(pattern, str):
         return {"pattern": pattern}
@@ -226,7 +226,7 @@ def _split_pattern(draft: Draft, config: dict[str, Any], path: Path) -> dict[str
 
 
 def _has_group(pattern: str, group: Any) -> bool:
-    """Whether the pattern has the group; there the whole match counts if it has not."""
+    """Whether the pattern has the group; without it ChatDev takes the whole match."""
     try:
         compiled = re.compile(pattern)
     except (re.error, RecursionError, OverflowError):

@@ -1,4 +1,4 @@
-"""What ChatDev itself sees of a graph document: its own types and settings, and stand-ins."""
+"""A graph document as ChatDev reads it: its own types and settings, and stand-ins for others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GRAPH = ("id", "description", "start", "end")
 NODE = ("id", "type", "description", "context_window")
 AGENT = ("name", "role", "base_url", "api_key", "params", "input_mode", "provider")
 UNNAMED = "simulated"
-"""The provider of an agent that names none, and a name for its model, which must have one there."""
+"""The provider and model of an agent that names none; ChatDev demands both."""
 
 SCOPED = re.compile(r"\(\?([aimsux]*)(?:-m)?:(.*)\)", re.DOTALL)
 STAND_IN: dict[str, Any] = {"type": "passthrough", "config": {}}
@@ -83,14 +83,14 @@ def _retry(retry: Any) -> dict[str, Any]:
 
 
 def _script(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A python node's settings; there its time is a whole number of seconds."""
+    """The settings of a python node; its time limit becomes whole seconds."""
     lengths = _lengths(config, {"timeout_seconds": "timeout"})
     whole = {key: max(1, ceil(value)) for key, value in lengths.items()}
     return {**_given(config, ("args", "env")), **whole}
 
 
 def _lengths(config: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, float]:
-    """Lengths of time by their foreign names, in seconds; variables are no lengths yet."""
+    """Durations under their foreign names, in seconds; variables stay as they are."""
     made = {}
     for foreign, ours in names.items():
         with suppress(ValueError):
@@ -99,7 +99,7 @@ def _lengths(config: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, f
 
 
 def _tool(tool: Any) -> list[dict[str, Any]]:
-    """A tool as ChatDev writes it; functions one by one, which is the same there."""
+    """A tool as ChatDev writes it, one entry for each function."""
     entry = {"function": tool} if isinstance(tool, str) else tool
     timeout = _lengths(entry, {"timeout": "timeout"}) if entry.get("timeout") else {}
     prefix = _given(entry, ("prefix",))

@@ -1,4 +1,4 @@
-"""Memories of ChatDev: what agents write is the session's working memory, files are documents."""
+"""Memories of ChatDev: blackboards become the session's working memory, files become documents."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ EMBEDDING = ("provider", "model", "api_key", "base_url")
 MAX_ITEMS = 1000
 TOP_K = 3
 FOR_EVER = "87600h"
-"""Nothing on a blackboard gets too old; ten years are longer than any session."""
+"""The age limit of entries from a blackboard, which has none: ten years."""
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """What an agent does with its memories."""
+    """How an agent uses its memories."""
 
     limit: int = 0
     before: bool = False
     """Whether it reads them before it answers."""
     after: bool = False
-    """Whether it reads them before it reflects on its answer."""
+    """Whether it reads them before the reflection on its answer."""
     writes: bool = False
     embedding: dict[str, Any] | None = None
     least: float | None = None
-    """How near something has to be to be read."""
+    """The least similarity of what is read."""
     documents: list[dict[str, str]] = field(default_factory=list)
     session: bool = False
-    """Whether it reads what agents wrote."""
+    """Whether it reads entries of agents."""
 
     @property
     def reads(self) -> bool:
-        """Whether it reads them at all."""
+        """Whether it reads any memory."""
         return self.before or self.after
 
     @property
     def config(self) -> dict[str, Any]:
-        """The node that reads for it."""
+        """The config of the `memory` node that reads for the agent."""
         made: dict[str, Any] = {"limit": self.limit or TOP_K}
         if self.embedding is not None:
             made["embedding"] = self.embedding
@@ -68,15 +68,15 @@ class Memories:
         self._stores: dict[str, tuple[dict[str, Any], Path]] = {}
         self._used: list[str] = []
         self._boards: list[str] = []
-        """Those of them that are written to."""
+        """The stores that agents write to."""
         self.promoted: list[str] = []
-        """Agents of the graph whose answers are remembered."""
+        """The agents whose answers are promoted."""
         for number, store in enumerate(_listed(given)):
             if isinstance(store, dict) and isinstance(store.get("name"), str):
                 self._stores[store["name"]] = (store, (*path, number))
 
     def use(self, given: Any, path: Path) -> Use:
-        """What an agent does, by its `memories`."""
+        """The use that an agent's `memories` declare."""
         found = Use()
         for number, attachment in enumerate(_listed(given)):
             place = (*path, number) if isinstance(given, list) else path
@@ -87,7 +87,7 @@ class Memories:
         return found
 
     def finish(self) -> dict[str, Any]:
-        """The graph's `memory` section; nothing if no agent uses a store that is written to."""
+        """The graph's `memory` section; empty if no agent uses a store that is written to."""
         for name, (_, place) in self._stores.items():
             if name not in self._used:
                 self._draft.leave_out(place, f"no agent uses the memory {name!r}")
@@ -105,7 +105,7 @@ class Memories:
         return settings.get("max_items", MAX_ITEMS) if isinstance(settings, dict) else MAX_ITEMS
 
     def _store(self, name: Any, place: Path) -> tuple[dict[str, Any], Path] | None:
-        """The store of that name, if it is of a kind that there is."""
+        """The store of that name, if its kind is known."""
         if not isinstance(name, str) or name not in self._stores:
             hint = Names(self._stores, what="there are").hint(str(name))
             self._draft.refuse(place, f"there is no memory {name!r} in graph.memory", hint)
@@ -121,7 +121,7 @@ class Memories:
     def _with(
         self, use: Use, attachment: dict[str, Any], place: Path, store: dict[str, Any], where: Path
     ) -> Use:
-        """What the agent does with one memory more."""
+        """The use with one more memory."""
         kept = self._draft.kept(attachment, place, ATTACHMENT)
         given = store.get("config")
         config: dict[str, Any] = given if isinstance(given, dict) else {}
@@ -199,5 +199,5 @@ def _as_number(size: Any) -> float:
 
 
 def _listed(given: Any) -> list[Any]:
-    """One or several, as ChatDev takes them."""
+    """A value or a list of values, as a list."""
     return given if isinstance(given, list) else [] if given is None else [given]

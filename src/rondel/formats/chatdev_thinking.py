@@ -15,15 +15,15 @@ from rondel.graph.paths import Path
 HEARD, RECALL, ANSWER, REFLECTION = "heard", "recall", "answer", "reflection"
 REFLECTS = "reflection"
 WITHOUT_TEXT = {"type": "regex_extract", "config": {"pattern": r"\A"}}
-"""Lets only the data of a message pass: the question that a memory was asked is heard already."""
+"""An edge process that drops the text of a message, which the agent has already."""
 
 MODEL = ("provider", "name", "base_url", "api_key", "params")
 INSIDE: Path = ("config", "graph", "nodes", 0)
-"""Where the agent is in the node that it became."""
+"""The id of the agent inside its subgraph."""
 
 
 def reflection_prompt(draft: Draft, thinking: Any, path: Path) -> str | None:
-    """What the agent is asked about its own answer; None if it does not reflect."""
+    """The prompt to reflect on the answer; None if the agent does not reflect."""
     if not thinking:
         return None
     kind = thinking.get("type") if isinstance(thinking, dict) else thinking
@@ -43,7 +43,7 @@ def reflection_prompt(draft: Draft, thinking: Any, path: Path) -> str | None:
 def with_mind(
     draft: Draft, agent: dict[str, Any], path: Path, use: Use, prompt: str | None
 ) -> dict[str, Any]:
-    """The node of an agent that reads memories or reflects."""
+    """The subgraph node for an agent that reads memories or reflects."""
     answer: dict[str, Any] = {
         key: agent[key] for key in ("type", "retry", "config") if key in agent
     }

@@ -21,7 +21,7 @@ TOP = ("start_node_id", "nodes", "workflow_uuid", "workflow_id", "id", "name", "
 NODE = ("node_id", "id", "type", "name", "next_ids", "properties")
 PLAIN = {"type": "parallel"}
 LABELS = {"loop": ("continue", "exit"), "vote": ("pass", "reject")}
-"""Node types that choose among their next nodes, and what their ways are called."""
+"""Node types that choose among their edges, and the labels of these."""
 
 
 def translate(parsed: Parsed, file: str) -> Translation:
@@ -85,7 +85,7 @@ def _stands_in(node: dict[str, Any]) -> bool:
 
 
 def _node(draft: Draft, name: str, node: Any) -> dict[str, Any]:
-    """A node; one that is none is complained of once, and something to go on with."""
+    """A node; a wrong one is reported, and a stand-in returned."""
     path: Path = ("nodes", name)
     if not isinstance(node, dict):
         draft.refuse(path, f"the node {name!r} is not a mapping", "give it a type and next_ids")
@@ -99,7 +99,7 @@ def _node(draft: Draft, name: str, node: Any) -> dict[str, Any]:
 
 
 def _start(draft: Draft, start: Any, nodes: dict[str, Any]) -> str:
-    """The start node; if there is no such node, one to go on with."""
+    """The start node; a missing one is reported, and another returned."""
     if isinstance(start, str) and start in nodes:
         return start
     hint = Names(nodes, what="there are").hint(str(start))

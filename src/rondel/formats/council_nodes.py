@@ -12,7 +12,7 @@ from rondel.graph.paths import Path
 Settings = dict[str, Any]
 
 ACTIONS = ["apply", "continue", "rollback", "exit"]
-"""What a reviewer inside a loop can say."""
+"""The actions of a reviewer inside a loop."""
 
 ROLES = ("system_prompt", "persona_prompt", "prompt", "persona", "role")
 """Where a file may have what an agent is told to be; the first text of them counts."""
@@ -47,7 +47,7 @@ LOST = {
     "tools": "behaviour is lost: give the agent tools",
     "capabilities": "behaviour is lost: give the agent tools",
 }
-"""What an agent is told besides, of which there is no counterpart; each is told by name."""
+"""Settings of agents without a counterpart; each is reported by name."""
 
 REVIEW = ("timeout_minutes", "allow_skip", "description", "actions")
 REVIEW_USELESS = {
@@ -60,7 +60,7 @@ DEFAULT_ROUNDS = 3
 
 
 def node_of(draft: Draft, name: str, node: Settings, path: Path) -> Settings:
-    """The node of a Council node."""
+    """The node for a Council node."""
     properties = node.get("properties") or {}
     if not isinstance(properties, dict):
         draft.refuse((*path, "properties"), "the properties are not a mapping", "remove them")
@@ -74,7 +74,7 @@ REPORTS = ("system_prompt", "summary_prompt", "prompt")
 """What an end is told to write, by its names."""
 
 NOTHING_RECALLED = {"task": False, "own": 0}
-"""There an agent sees the shared state, and nothing of what it said before."""
+"""The recall of agents: none, since Council shows an agent only the shared state."""
 
 
 def _plain(draft: Draft, _node: Settings, properties: Settings, path: Path) -> Settings:
@@ -155,7 +155,7 @@ def _vote(draft: Draft, _node: Settings, properties: Settings, path: Path) -> Se
 
 
 def _voter(draft: Draft, name: str, given: Any, path: Path) -> Settings:
-    """Who votes: as the agent before the vote, if it is one, else by its name alone."""
+    """A voter: the agent of that name before the vote if there is one, else only a name."""
     if not isinstance(given, dict) or not given:
         return {"role": f"You are {name}."}
     known = [key for key in AGENT if key in given and key != "output_format"]
@@ -227,7 +227,7 @@ def _context_synth(draft: Draft, _node: Settings, properties: Settings, path: Pa
 
 
 def _whole(value: Any) -> Any:
-    """JSON knows no whole numbers; 5.0 is one."""
+    """The value as an integer if it is whole: 5.0 is 5."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from rondel.graph.paths import Path
 
 SPEAKERS = frozenset({"agent", "vote", "fact_check"})
-"""Node types that make something new of the document."""
+"""Node types that add something to the document."""
 
 READERS = frozenset({"agent"})
 AUTHORS = frozenset({"agent"})
@@ -25,14 +25,14 @@ CHOOSERS = frozenset({"fact_check", "vote"})
 
 
 class WiredEdge(NamedTuple):
-    """An edge, and where the file has what it was made of."""
+    """An edge, and its place in the file."""
 
     edge: dict[str, Any]
     origin: Path
 
 
 class Told(NamedTuple):
-    """Something that is different now, for the report."""
+    """A change, for the report."""
 
     node: str
     message: str
@@ -76,7 +76,8 @@ class Wiring:
         self.edges.append(WiredEdge({**edge, "label": label} if label else edge, origin))
 
     def spread(self) -> Iterable[Told]:
-        """Let those go along all their edges that would choose one here, and say so."""
+        """Put a node behind each one that would choose an edge here, so that all are taken;
+        report it."""
         for name, type_ in self._types.items():
             if type_ not in CHOOSERS or name not in self.all_follow or len(self._after[name]) < 2:
                 continue
@@ -123,11 +124,11 @@ class Wiring:
         return [each for each in self._types if each in found]
 
     def before(self, name: str) -> list[str]:
-        """The nodes that lead to a node, each once."""
+        """The predecessors of a node."""
         return list(dict.fromkeys(self._before[name]))
 
     def _hand_on_reviewed(self, reviewer: str) -> None:
-        """Lead the text that a reviewer saw past him, to those who come after."""
+        """Add edges that carry the reviewed text past the reviewer."""
         sources = self._reviewed(reviewer)
         for wired in [wired for wired in self.edges if wired.edge["from"] == reviewer]:
             wired.edge["carry_data"] = False
@@ -135,7 +136,7 @@ class Wiring:
                 self._data(source, wired.edge["to"], reviewer)
 
     def _reviewed(self, reviewer: str) -> list[str]:
-        """Who wrote what a reviewer sees: those before him who are no reviewers."""
+        """The authors of what a reviewer sees: the nearest predecessors that are no reviewers."""
         found: list[str] = []
         seen, work = {reviewer}, [reviewer]
         for current in work:
@@ -175,7 +176,7 @@ class Wiring:
         return seen
 
     def _nearest(self, name: str, body: frozenset[str], types: frozenset[str]) -> str | None:
-        """The first node of such a type on the way back from a node."""
+        """The nearest predecessor of these types."""
         seen, work = {name}, [name]
         for current in work:
             for before in self._before[current]:
@@ -188,7 +189,7 @@ class Wiring:
         return None
 
     def _carry_scores(self, found: CouncilLoop) -> None:
-        """Whatever an agent of the loop scored reaches the loop; its own edges carry nothing."""
+        """Carry the score of every agent in the loop to the loop's node."""
         for wired in self.edges:
             edge = wired.edge
             if edge["from"] == found.loop and edge["to"] in (found.head, found.exit):
@@ -204,7 +205,7 @@ class Wiring:
             self._data(found.author, found.exit, found.loop)
 
     def _offer_choices(self, found: CouncilLoop, reviewer: str) -> None:
-        """What the reviewer answers decides which document goes on."""
+        """The reviewer's answer decides which document goes on."""
         self.edges = [
             wired
             for wired in self.edges
@@ -236,7 +237,7 @@ class Wiring:
     # The document
 
     def _show_document(self, loops: list[CouncilLoop]) -> None:
-        """An agent that does not get the document from the node before gets it besides."""
+        """Add an edge with the document for agents that do not receive it."""
         for name, type_ in self._types.items():
             if type_ not in READERS:
                 continue
@@ -246,7 +247,7 @@ class Wiring:
                 self._data(source, name, name)
 
     def _hands_on(self, source: str, target: str) -> bool:
-        """Whether what the source says arrives at the target as it is."""
+        """Whether the source's output arrives at the target unchanged."""
         seen, work = {target}, [target]
         for current in work:
             for before in self._before[current]:

@@ -1,4 +1,4 @@
-"""The way back: a graph document as ChatDev's YAML.
+"""A graph document as ChatDev's YAML.
 
 What that format has no place for is written beside it under `x-rondel`. What ChatDev itself makes
 of the file differs then, and every such difference is told.
@@ -29,7 +29,7 @@ OWN_RULES = (
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """A ChatDev document, and what ChatDev will not see in it; the places are the graph's."""
+    """A ChatDev document, and warnings of what ChatDev ignores; their places are the graph's."""
 
     document: dict[str, Any]
     unseen: tuple[Problem, ...]
@@ -50,7 +50,7 @@ def to_chatdev(document: Mapping[str, Any]) -> Exported:
 
 
 class _Report:
-    """Writes down what a document's translation there and back would lose, and tells it."""
+    """Adds the extensions that a round trip would lose without, and reports them."""
 
     def __init__(self) -> None:
         self.unseen: list[Problem] = []
@@ -182,7 +182,7 @@ class _Report:
 
 
 def _plain(edge: Mapping[str, Any]) -> Mapping[str, Any]:
-    """An edge without a condition that is none."""
+    """An edge without a condition that always holds."""
     always = (True, None, "true", {"type": "true"})
     return _but(edge, ("condition",)) if edge.get("condition") in always else edge
 

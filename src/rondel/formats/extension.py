@@ -28,7 +28,7 @@ APART = (WITHOUT, EDGES, DOCUMENT)
 
 
 def difference(native: Mapping[str, Any], translated: Mapping[str, Any]) -> dict[str, Any]:
-    """What must stand under the key so that `extended` makes `native` of the translation."""
+    """The extension with which `extended` turns the translation into `native`."""
     changed, gone = _fields(native, translated, {CONFIG})
     inside, missing = _fields(native.get(CONFIG) or {}, translated.get(CONFIG) or {}, set())
     if inside:

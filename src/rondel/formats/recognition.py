@@ -1,4 +1,4 @@
-"""Telling whose format a file is in that is none of this system's."""
+"""Recognises the format of a foreign graph file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CHATDEV_CONFIG = ("tooling", "thinking", "memories", "skills")
 
 
 def recognised(file: str) -> str | None:
-    """The name of the format that a file is in, if it has marks that no graph of Rondel has."""
+    """The name of a file's foreign format, by marks that no graph of Rondel has."""
     try:
         with Path(file).open("rb") as stream:
             data = parse(stream.read(MAX_BYTES + 1), file).data

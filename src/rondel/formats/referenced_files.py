@@ -1,4 +1,4 @@
-"""Files that a workflow means without holding them: documents to search, skills to follow.
+"""Files that a workflow refers to: documents to search, skills to follow.
 
 They are read when the file is translated, and are part of the graph then.
 """
@@ -22,12 +22,13 @@ _reads: ContextVar[bool] = ContextVar("_reads", default=True)
 
 
 class Unreadable(Exception):
-    """What is wrong with what should be read, and what to do about it."""
+    """An error of a referenced file, with a remedy."""
 
 
 @contextmanager
 def nothing_beside() -> Iterator[None]:
-    """Read no files meanwhile: whoever sends a workflow may not see those of this machine."""
+    """Read no files inside this context: the sender of a workflow may not see those of this
+    machine."""
     token = _reads.set(False)
     try:
         yield
@@ -36,7 +37,7 @@ def nothing_beside() -> Iterator[None]:
 
 
 def _roots(file: str) -> list[Path]:
-    """Where relative names are looked for: here, beside the workflow, and a folder further up."""
+    """The folders of relative names: the current one, the workflow's, and its parent."""
     if not _reads.get():
         raise Unreadable("files of this machine are not read here; run it on the command line")
     folder = Path(file).resolve().parent if file else Path.cwd()

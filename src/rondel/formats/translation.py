@@ -1,4 +1,4 @@
-"""A document of another system on its way to a graph document: what became of it, and of what."""
+"""The translation of a foreign document, with its positions, warnings and changes."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from rondel.graph.positions import Parsed, Positions
 
 @dataclass(frozen=True, slots=True)
 class MovedPositions(Positions):
-    """The lines of a foreign file, asked for by the paths of its translation."""
+    """The lines of a foreign file by the paths of its translation."""
 
     origins: Mapping[Path, Path]
 
     def line(self, path: Path) -> int:
-        """The line of what this part of the translation was made of."""
+        """The line of the source of a path."""
         return Positions.line(self, self.origin(path))
 
     def key_line(self, path: Path) -> int:
-        """The line of its key."""
+        """The line of the source's key."""
         return Positions.key_line(self, self.origin(path))
 
     def origin(self, path: Path) -> Path:
-        """Where the foreign file has what is at a path of the translation."""
+        """The foreign path of a path of the translation."""
         for length in range(len(path), 0, -1):
             moved = self.origins.get(path[:length])
             if moved is not None:
@@ -46,7 +46,7 @@ class Translation(Parsed):
 
 
 class Draft:
-    """A translation in the making."""
+    """A translation under construction."""
 
     def __init__(self, parsed: Parsed, file: str) -> None:
         self.file = file
@@ -57,11 +57,11 @@ class Draft:
         self._changes: list[Problem] = []
 
     def moved(self, native: Path, foreign: Path) -> None:
-        """Note that what is at a path of the translation was elsewhere in the file."""
+        """Note the foreign path of a path of the translation."""
         self.origins[native] = foreign
 
     def line(self, path: Path) -> int:
-        """The line of what the foreign file has at a path."""
+        """The line of a foreign path."""
         return self._positions.key_line(path)
 
     def refuse(self, path: Path, message: str, hint: str = "") -> None:
@@ -83,7 +83,7 @@ class Draft:
         known: Collection[str],
         useless: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
-        """The keys of a mapping that are known; `useless` says why others have no counterpart."""
+        """The known keys of a mapping; `useless` says why the others have no counterpart."""
         found = {}
         for key, value in mapping.items():
             if key in known:
@@ -96,7 +96,7 @@ class Draft:
         return found
 
     def give_up(self) -> Translation:
-        """The translation of something that is no graph; it holds a graph with nothing wrong."""
+        """The failed translation of a document that is no graph."""
         nodes = [{"id": "nothing", "type": "passthrough"}]
         return self.finish({"graph": {"id": "nothing", "nodes": nodes}})
 

@@ -131,7 +131,7 @@ class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
         return ()
 
     def _forget(self, step: int) -> None:
-        """A step is over."""
+        """Forget the calls of a finished step."""
         self._model_steps.pop(step, None)
         for key in [key for key in self._calls if key[0] == step]:
             del self._calls[key]
@@ -322,7 +322,7 @@ class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
         }
 
     def load(self, known: Any) -> None:
-        """Restore its state; what older versions kept of outputs is dropped."""
+        """Restore its state; outputs in the form of older versions are dropped."""
         self._estimate = known.get("estimate")
         self._estimated_from = known.get("estimated_from", "")
         self._tokens_before = known["tokens_before"]

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Memory(Protocol):
-    """Where promoted messages go."""
+    """The working memory that promoted messages go into."""
 
     def promote(
         self,

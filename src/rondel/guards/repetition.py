@@ -48,7 +48,7 @@ class Voice:
 
     @property
     def mean(self) -> float | None:
-        """How much of its last outputs was new, on average; None while there are too few."""
+        """The mean novelty of its last outputs; None while there are too few."""
         if len(self.entropies) < (self.entropies.maxlen or 0):
             return None
         return sum(self.entropies) / len(self.entropies)

@@ -1,4 +1,4 @@
-"""What a provider says, in the headers of its answers, that it still takes."""
+"""The allowance that a provider reports in its response headers."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from rondel.models.headers import Headers
 
 KINDS = ("requests", "tokens", "input-tokens", "output-tokens")
 NAMES = ("x-ratelimit-{}-{}", "anthropic-ratelimit-{1}-{0}")
-"""Of OpenAI and those who resemble it, and of Anthropic: what it says, and of what."""
+"""The header names of OpenAI and its like, and of Anthropic."""
 
 SPAN = re.compile(r"([0-9.]+)(ms|s|m|h|d)")
 SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 LONGEST = 3600.0
-"""Seconds: who says that it takes longer to come back is asked again to see."""
+"""The longest wait in seconds; after it the provider is asked again, whatever it said."""
 
 ONE = 1 - 1e-6
-"""A call; fractions of time do not add up to it exactly."""
+"""One call, with a tolerance for rounding."""
 
 
 @dataclass(slots=True)
@@ -36,14 +36,14 @@ class Allowance:
     since: float
 
     def at(self, now: float) -> float:
-        """How many calls it takes by then."""
+        """The calls that the provider accepts at that time."""
         passed = now - self.since
         if passed >= self.full:
             return self.most
         return min(self.most, self.left + self._pace * passed)
 
     def wait(self, now: float) -> float:
-        """Seconds until it takes another call."""
+        """Seconds until the provider accepts another call."""
         there = self.at(now)
         if there >= ONE:
             return 0.0
@@ -51,7 +51,7 @@ class Allowance:
         return min((1 - there) / self._pace, all_back) if self._pace else all_back
 
     def take(self, now: float) -> None:
-        """A call is made."""
+        """Count a call."""
         passed = max(now - self.since, 0.0)
         self.left, self.full, self.since = self.at(now) - 1, max(self.full - passed, 0.0), now
         if self.full == 0.0:
@@ -65,7 +65,7 @@ class Allowance:
 
 
 def allowance_in(headers: Headers, now: float, flying: int) -> Allowance | None:
-    """The scarcest thing of which the headers speak; None if they do not.
+    """The scarcest allowance in the headers; None if there is none.
 
     `flying` are the other calls under way, of which the provider may not know yet. Of tokens it is
     only known that none are left.
@@ -103,7 +103,7 @@ def _number(text: str | None) -> float | None:
 
 
 def seconds_of(text: str) -> float | None:
-    """How long until then: `1s`, `6m0s`, `20ms`, a number of seconds, or a time of day."""
+    """Seconds from a header: `1s`, `6m0s`, `20ms`, a number of seconds, or a point in time."""
     text = text.strip()
     if (number := _number(text)) is not None:
         return min(number, LONGEST)

@@ -1,4 +1,4 @@
-"""Amazon's client for Bedrock, with our own limits in the place of its retries."""
+"""Amazon's client for Bedrock, with our limiter instead of its retries."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from rondel.models.headers import note
 from rondel.models.real_config import home_of
 
 CONNECTIONS = 64
-"""Connections that are kept; the limiter says how many calls there are at once."""
+"""The most connections that are kept; the limiter bounds the calls at once."""
 
 
 def client_of(asked: Endpoint) -> Any:
-    """The client of an endpoint: one attempt a call, and whoever listens gets the headers."""
+    """The client of an endpoint; it makes one attempt a call and passes on the headers."""
     timeout = asked.params.timeout
     options: dict[str, Any] = {
         "connect_timeout": min(timeout, CONNECT_TIMEOUT),
@@ -45,7 +45,7 @@ def client_of(asked: Endpoint) -> Any:
 
 
 def _keyed(key: str, params: dict[str, Any], **_: Any) -> None:
-    """A key of Bedrock in the place of AWS credentials, also at an address without TLS."""
+    """Signs with a Bedrock key instead of AWS credentials, also for an address without TLS."""
     params["headers"]["Authorization"] = f"Bearer {key}"
 
 

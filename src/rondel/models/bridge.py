@@ -1,4 +1,4 @@
-"""The bridge to real models: limits, retries and one clear line when it does not work out."""
+"""The bridge to real models: limits, retries, and errors of one clear line."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class BridgeModel:
         self._exchange: Exchange | None = None
 
     async def answer(self, request: Request) -> Answer:
-        """The answer; what failed attempts streamed is followed by an empty piece, and void."""
+        """The answer; an empty piece makes void what a failed attempt streamed."""
         request = await self._with_files(request)
         tries = Tries(self._backoff, self._limiter)
         heard, number = False, 0
@@ -88,7 +88,7 @@ class BridgeModel:
             await request.leave()
 
     def most(self, request: Request) -> Usage | None:
-        """The most that one attempt can take."""
+        """The most that one attempt can use."""
         config = self._config
         return most_of_call(config.tariff, config.params.get("max_tokens"), request)
 
@@ -142,7 +142,7 @@ class BridgeModel:
 def _noted(
     outcome: Answer | Failure, attempt: int, request_id: str, duration: float
 ) -> Answer | Failure:
-    """The outcome of a call, with which it was and how its provider calls it."""
+    """The usage of a call, with its number and its id at the provider."""
     if outcome.usage is None:
         return outcome
     about = {"attempt": attempt, "request_id": request_id or outcome.usage.request_id}

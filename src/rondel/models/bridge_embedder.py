@@ -1,4 +1,4 @@
-"""The bridge to real models that embed: keys, limits and retries as for those that speak."""
+"""The bridge to real embedding models, with the keys, limits and retries of language models."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
     from rondel.models.embedding_exchange import EmbeddingExchange
 
 BATCH = 100
-"""Texts in one call: the fewest that some provider takes."""
+"""The most texts in one call: the smallest limit of all providers."""
 
 KNOWN = 2000
-"""Vectors that a process keeps: a text that comes back every round is embedded once."""
+"""The most vectors that a process keeps, so that a repeated text is embedded once."""
 
 _known: LRUCache[tuple[object, ...], Vector] = LRUCache(KNOWN)
 
 
 class EmbedderConfig(ServedConfig):
-    """A model that embeds, and how long its vectors are where that can be chosen."""
+    """An embedding model, and the length of its vectors where that can be chosen."""
 
     dimensions: Count | None = None
 
@@ -61,7 +61,7 @@ class BridgeEmbedder:
         self._exchange: EmbeddingExchange | None = None
 
     async def embed(self, texts: Sequence[str], purpose: Purpose = "document") -> Embedded:
-        """The vectors; what is known of them already is not asked for."""
+        """The vectors; only those not yet known are requested."""
         keys = [self._key(text, purpose) for text in texts]
         found = {key: _known[key] for key in keys if key in _known}
         new = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
@@ -82,7 +82,7 @@ class BridgeEmbedder:
         return (*model, purpose, digest)
 
     async def _asked(self, texts: list[str], purpose: Purpose) -> tuple[list[Vector], Usage]:
-        """The vectors of one batch, tried until they come."""
+        """The vectors of one batch, with retries."""
         exchange = self._exchange or await self._opened()
         config, tries = self._config, Tries(self._backoff, self._limiter)
         limits = config.max_concurrency, config.requests_per_minute, tries.ticket
@@ -108,7 +108,7 @@ class BridgeEmbedder:
         return self._exchange
 
     def _usage(self, reported: int, texts: list[str], duration: float) -> Usage:
-        """What is reported; Google's API reports nothing."""
+        """The reported usage; Google's API reports none."""
         taken = plausible(reported) or sum(count_tokens(text) for text in texts)
         tariff, model = self._endpoint.tariff, self._endpoint.model
         price = (None if tariff is None else tariff.usd(taken, 0)) or 0.0

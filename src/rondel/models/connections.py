@@ -1,4 +1,4 @@
-"""Connections to providers, kept for as long as their event loop lives."""
+"""Connections to providers, kept while their event loop runs."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from rondel.models.headers import note
 from rondel.models.redaction import origin_of
 
 CONNECT_TIMEOUT = 10.0
-"""Seconds within which an address must take a connection."""
+"""The most seconds to connect."""
 
 M = TypeVar("M")
 Query = tuple[tuple[str, str], ...]
 
 
 class PublicAddresses(logging.Filter):
-    """The HTTP library logs every address it asks; only the host of it shows."""
+    """Shortens the addresses that the HTTP library logs to their hosts."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if isinstance(record.args, tuple):
@@ -40,7 +40,7 @@ async def _heard(response: httpx2.Response) -> None:
 
 
 class Connections:
-    """The HTTP clients and library models of one event loop; they die with it.
+    """The HTTP clients and library models of one event loop; closed with it.
 
     How many connections there are is the limiters' business: as many are kept as ran at once.
     """
@@ -50,7 +50,7 @@ class Connections:
         self._models: dict[object, Any] = {}
 
     def client(self, timeout: float, query: Query = ()) -> httpx2.AsyncClient:
-        """The client that waits so long for a sign of life, and adds the query to every request."""
+        """The HTTP client with a read timeout and a query that it adds to every request."""
         key = timeout, query
         if key not in self._clients:
             phases = httpx2.Timeout(timeout, connect=min(timeout, CONNECT_TIMEOUT))
@@ -62,7 +62,7 @@ class Connections:
         return self._clients[key]
 
     def model(self, owner: object, make: Callable[[Connections], M]) -> M:
-        """The owner's model, made on its first call in this loop."""
+        """The owner's library model, made on its first call in this loop."""
         if owner not in self._models:
             self._models[owner] = make(self)
         model: M = self._models[owner]
@@ -80,7 +80,7 @@ _of_loop: dict[asyncio.AbstractEventLoop, tuple[Connections, AsyncGenerator[None
 
 
 async def connections() -> Connections:
-    """Those of the running event loop."""
+    """The connections of the running event loop."""
     loop = asyncio.get_running_loop()
     if loop not in _of_loop:
         for gone in [known for known in _of_loop if known.is_closed()]:
@@ -95,7 +95,7 @@ async def connections() -> Connections:
 async def _lifetime(
     loop: asyncio.AbstractEventLoop, made: Connections
 ) -> AsyncGenerator[None, None]:
-    """Ends when the event loop shuts its asynchronous generators down, the last thing it does."""
+    """Ends when the loop shuts down its asynchronous generators, which it does last."""
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""A request in the library's words, and its response in ours."""
+"""Translates a request for the library, and its response back."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ from rondel.models.model import Request, ToolCall, ToolResult, Turn, is_own
 TEXTUAL = frozenset(
     {"application/json", "application/xml", "application/yaml", "application/x-yaml"}
 )
-"""Media types that are text though they do not say so."""
+"""Media types of text that do not begin with `text/`."""
 
 OPENING = "Begin."
-"""What a model is told that was given nothing: most providers want to hear something."""
+"""The message for a model without input: most providers demand one."""
 
 GO_ON = "Go on."
-"""What a model is told after its own words if nobody answered them."""
+"""The message that follows a model's own words if nothing else does."""
 
 
 def messages_of(
     request: Request, marked: bool = False, opening: str = OPENING
 ) -> list[ModelMessage]:
-    """All that the model is to know of the conversation, oldest first.
+    """The messages of the conversation for the model, oldest first.
 
     Where it is `marked`, a provider is told how much of it stays the same from call to call. A
     model that was given nothing is told the `opening`.
@@ -71,7 +71,7 @@ def messages_of(
 
 
 def _told(request: Request, stable: int) -> list[ModelMessage]:
-    """The messages of a request, with a mark behind the first `stable` of them."""
+    """The messages of a request, with a cache mark after the first `stable`."""
     history: list[ModelMessage] = []
     if request.system and _has_system(request):
         _add(history, SystemPromptPart(request.system))
@@ -99,7 +99,7 @@ def _is_system(message: Message) -> bool:
 
 
 def _has_system(request: Request) -> bool:
-    """Whether some message speaks with the voice of the role, which then is one of them."""
+    """Whether a message has the role `system`; then the agent's role is one too."""
     return any(map(_is_system, request.messages))
 
 
@@ -108,7 +108,7 @@ def _contents(prompt: UserPromptPart) -> Sequence[UserContent]:
 
 
 def _prompt_of(message: Message, files: Mapping[str, bytes]) -> UserPromptPart:
-    """What others said: text, and the files that came with it."""
+    """A user prompt: text and attached files."""
     if isinstance(message.content, str) or not any(part.attachment for part in message.content):
         return UserPromptPart(message.readable)
     return UserPromptPart([_content_of(part, files) for part in message.content])
@@ -128,7 +128,7 @@ def _content_of(part: Part, files: Mapping[str, bytes]) -> str | BinaryContent:
 
 
 def _is_readable(kind: str) -> bool:
-    """Whether there are models that read such a file; which do is for them to say."""
+    """Whether any model reads such a file."""
     return kind.startswith("image/") or kind == "application/pdf" or _is_text(kind)
 
 
@@ -163,7 +163,7 @@ def _return_of(result: ToolResult, tool: str, files: Mapping[str, bytes]) -> Too
 
 
 def parameters_of(request: Request, profile: ModelProfile) -> ModelRequestParameters:
-    """Role, tools and the shape of the answer; the schema is part of the role where need be."""
+    """The role, tools and output schema; the schema goes into the role where nothing else works."""
     is_apart = request.system and not _has_system(request)
     system = [InstructionPart(content=request.system)] if is_apart else []
     tools = [
@@ -186,17 +186,17 @@ def parameters_of(request: Request, profile: ModelProfile) -> ModelRequestParame
 
 
 def text_of(response: ModelResponse) -> str:
-    """What the model said, without what it thought."""
+    """The text of the response, without thoughts."""
     return "".join(part.content for part in response.parts if isinstance(part, TextPart))
 
 
 def thoughts_of(response: ModelResponse) -> str:
-    """What the model thought, as far as it tells."""
+    """The thoughts in the response."""
     return "".join(part.content for part in response.parts if isinstance(part, ThinkingPart))
 
 
 def calls_of(response: ModelResponse) -> Sequence[ToolCall]:
-    """The tools that the model calls."""
+    """The tool calls of the response."""
     return tuple(_call_of(part) for part in response.parts if isinstance(part, ToolCallPart))
 
 
@@ -213,7 +213,7 @@ def _call_of(part: ToolCallPart) -> ToolCall:
 
 
 def record_of(response: ModelResponse) -> dict[str, Any]:
-    """The response as JSON, with what only its provider can read."""
+    """The response as JSON, with the parts that only its provider can read."""
     record: dict[str, Any] = ModelMessagesTypeAdapter.dump_python([response], mode="json")[0]
     told: dict[str, Any] = wholly(record)
     return told

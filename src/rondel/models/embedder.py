@@ -1,4 +1,4 @@
-"""What a model that embeds is to those who look for texts of like meaning."""
+"""The protocol of embedding models."""
 
 from __future__ import annotations
 
@@ -23,35 +23,35 @@ from rondel.graph.names import Names
 from rondel.models.model import ProviderConfig
 
 Purpose = Literal["query", "document"]
-"""Whether a text is looked for or found: some models embed these differently."""
+"""Whether a text is a query or a document; some models embed these differently."""
 
 Vector = Sequence[float]
 KIND = "embedder"
-"""Under which providers of such models are registered."""
+"""The kind under which embedding providers are registered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """The vectors of some texts, in their order, and what each call for them took."""
+    """The vectors of texts, in order, and the usage of each call."""
 
     vectors: Sequence[Vector]
     usages: Sequence[Usage] = field(default=())
 
 
 class Embedder(Protocol):
-    """A model that embeds texts; it raises ModelError when it cannot."""
+    """An embedding model; it raises ModelError when it fails."""
 
     async def embed(self, texts: Sequence[str], purpose: Purpose = "document") -> Embedded: ...
 
 
 def similarity(first: Vector, second: Vector) -> float:
-    """The cosine of the angle between two vectors; 0 where one of them has no direction."""
+    """The cosine of the angle between two vectors; 0 if one of them is zero."""
     lengths = sqrt(sum(map(mul, first, first)) * sum(map(mul, second, second)))
     return sum(map(mul, first, second)) / lengths if lengths else 0.0
 
 
 class EmbeddingConfig(ProviderConfig):
-    """A model that embeds; beside these fields stand the provider's own options.
+    """An embedding model; further fields are the provider's own options.
 
     It is used through `embedding_config_for(registry)`, which knows the providers.
     """
@@ -76,7 +76,7 @@ class EmbeddingConfig(ProviderConfig):
         return embedder
 
     def simulated(self) -> Self:
-        """The same without a network."""
+        """The simulated embedder in its place."""
         return type(self).model_validate({"name": self.name}, context=self.context)
 
     @field_validator("provider")

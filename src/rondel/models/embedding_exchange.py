@@ -1,4 +1,4 @@
-"""One exchange with a model that embeds, through the provider library; imported on first use."""
+"""One exchange with an embedding model, through the provider library; imported on first use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rondel.models.library_errors import failure_of
 
 
 class EmbeddingExchange:
-    """Asks one model, once a call: no retries, no limits."""
+    """Asks one model once, without retries or limits."""
 
     def __init__(self, endpoint: Endpoint, dimensions: int | None) -> None:
         self._endpoint = endpoint

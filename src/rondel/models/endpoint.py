@@ -1,4 +1,4 @@
-"""Where a real model is reached, and with what."""
+"""The endpoint of a real model: address, key and dialect."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rondel.models.redaction import Redaction, public_url, secrets_in_url
 
 @dataclass(frozen=True, eq=False)
 class Endpoint:
-    """One model at one address; the key does not show."""
+    """One model at one address; its text hides the key."""
 
     provider: RealProvider
     model: str
@@ -28,42 +28,42 @@ class Endpoint:
     stream: bool = True
     tariff: Tariff | None = None
     responses: bool = False
-    """Whether it is asked by OpenAI's Responses in the place of its Chat Completions."""
+    """Whether OpenAI's Responses API is used instead of Chat Completions."""
     hints: bool = True
-    """Whether the provider is told what to keep."""
+    """Whether cache hints are sent."""
     place: Mapping[str, str] = field(default_factory=dict)
-    """Where in a cloud it is, by the cloud's own names."""
+    """Its place in a cloud (region, profile, project)."""
 
     @property
     def public_address(self) -> str:
-        """The address as it may be shown."""
+        """The address without secrets."""
         return public_url(self.address)
 
     @property
     def base(self) -> str:
-        """The address that paths are added to: without its query."""
+        """The address without its query; paths are added to it."""
         return urlunsplit((*urlsplit(self.address)[:3], "", ""))
 
     @property
     def query(self) -> tuple[tuple[str, str], ...]:
-        """What goes along with every request."""
+        """The query of every request."""
         return tuple(parse_qsl(urlsplit(self.address).query, keep_blank_values=True))
 
     @property
     def is_own_address(self) -> bool:
-        """Whether this is where the provider is at home."""
+        """Whether this is the provider's own address."""
         return not self.provider.address or host_of(self.address) == host_of(self.provider.address)
 
     @cached_property
     def redaction(self) -> Redaction:
-        """What hides the key and everything else that may be secret."""
+        """Hides the key and everything else that may be secret."""
         headers = (value.get_secret_value() for value in self.params.extra_headers.values())
         named = _named_like_secrets({**(self.params.model_extra or {}), **self.params.extra_body})
         return Redaction([self.key or "", *secrets_in_url(self.address), *headers, *named])
 
 
 def _named_like_secrets(value: Any, name: str = "") -> Iterator[str]:
-    """The texts in parameters whose names say that they are secret."""
+    """The values of parameters whose names say that they are secret."""
     if isinstance(value, dict):
         for key, item in value.items():
             yield from _named_like_secrets(item, str(key))
@@ -89,7 +89,7 @@ def is_loopback(url: str) -> bool:
 
 
 def is_local(url: str) -> bool:
-    """Whether the address is of this machine or of a private network: nobody sends a bill."""
+    """Whether the address is on this machine or in a private network, where nothing is billed."""
     host = host_of(url)
     try:
         return ip_address(host).is_private

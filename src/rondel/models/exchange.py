@@ -44,10 +44,10 @@ from rondel.models.model import Answer, Request
 from rondel.models.tokens import count_input, count_tokens
 
 HINTED = frozenset({"anthropic", "bedrock"})
-"""Dialects in which a provider is told what to keep; others see it by themselves."""
+"""Dialects that need cache hints; other providers cache by themselves."""
 
 TAKES_NOTHING = frozenset({"openai"})
-"""Dialects in which a message may say nothing."""
+"""Dialects that accept an empty message."""
 
 
 class Exchange:
@@ -58,7 +58,7 @@ class Exchange:
         self._provider = endpoint.provider
 
     async def once(self, request: Request, emit: Callable[[str], None]) -> Answer:
-        """The answer; `emit` gets its text as it comes. Raises Failure."""
+        """The answer; its text is streamed to `emit`. Raises Failure."""
         failure = None
         heard: list[str] = []
 
@@ -145,7 +145,7 @@ class Exchange:
     def _usage(
         self, taken: RequestUsage, answer: Answer, request: Request, response_id: str
     ) -> Usage:
-        """What an answer took: what is reported, if it can be."""
+        """The usage of an answer: what is reported, if that is plausible."""
         said = said_in(answer)
         count = counted(taken.input_tokens, taken.output_tokens, request, said)
         tokens = count.input_tokens, count.output_tokens
@@ -165,7 +165,7 @@ class Exchange:
         )
 
     def _broken_off(self, request: Request, said: str) -> Usage:
-        """What a call took that came to no end: all that was sent, and what had arrived."""
+        """The usage of a broken call: all that was sent, and what had arrived."""
         tokens = count_input(request), count_tokens(said)
         price = self._price(*tokens)
         return Usage(self._endpoint.model, *tokens, price, estimated=True, finish_reason="error")
@@ -178,7 +178,7 @@ class Exchange:
 
 
 def cache_settings(request: Request, dialect: str) -> dict[str, Any]:
-    """What else is to be kept: a conversation with tools, whose next turn repeats it all."""
+    """Cache settings for a conversation with tools, whose next turn repeats all of it."""
     return {f"{dialect}_cache_messages": True} if request.tools else {}
 
 
@@ -206,16 +206,16 @@ def _thought_in(event: ModelResponseStreamEvent) -> str:
 
 
 def _broke_off(response: ModelResponse) -> bool:
-    """A stream without an end mark and without usage was cut, though the connection closed well."""
+    """Whether a stream was cut: it has no end mark and no usage."""
     details = response.provider_details or {}
     return bool(response.usage.unmeasured_requests) and "finish_reason" not in details
 
 
 def _thought(details: Mapping[str, int]) -> int | None:
-    """The tokens that a model thought, by OpenAI's name or Google's."""
+    """The tokens of thoughts, by OpenAI's name or Google's."""
     return details.get("reasoning_tokens") or details.get("thoughts_tokens")
 
 
 def _part_of(figure: Any, all_of_them: int) -> int:
-    """A number of tokens that are among others; 0 if it cannot be."""
+    """The figure if it can be part of `all_of_them`; 0 otherwise."""
     return figure if type(figure) is int and 0 <= figure <= all_of_them else 0

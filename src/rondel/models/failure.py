@@ -1,4 +1,4 @@
-"""A call to a model that came to nothing."""
+"""A failed call to a model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal
 from rondel.engine.protocols import Usage
 
 Reached = Literal["nobody", "refused", "worked"]
-"""How far a call came: not to the provider, no further than its door, or it began to answer."""
+"""How far a call came: not sent, refused at the provider, or begun to answer."""
 
 
 class Failure(Exception):

@@ -1,4 +1,4 @@
-"""The headers of what providers answer, for whoever makes the call."""
+"""Passes the response headers of a provider to the caller."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _listening: ContextVar[dict[str, str] | None] = ContextVar("_listening", default
 
 @contextmanager
 def listening() -> Iterator[Headers]:
-    """The headers of what is answered to the calls made inside, the last one's."""
+    """Collects the response headers of calls made inside; those of the last call stay."""
     headers: dict[str, str] = {}
     token = _listening.set(headers)
     try:
@@ -24,7 +24,7 @@ def listening() -> Iterator[Headers]:
 
 
 def note(headers: Headers) -> None:
-    """A provider has answered."""
+    """Keep the headers of a response."""
     heard = _listening.get()
     if heard is not None:
         heard.clear()
@@ -32,5 +32,5 @@ def note(headers: Headers) -> None:
 
 
 def request_id_in(headers: Headers) -> str:
-    """By which name the provider knows the call; empty if it does not say."""
+    """The provider's id of the request; empty if it gives none."""
     return next((headers[name] for name in REQUEST_IDS if name in headers), "")

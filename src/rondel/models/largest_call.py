@@ -1,4 +1,4 @@
-"""The most that calls of real models can take: any call, and one whose request is known."""
+"""The most that a call of a real model can use: any call, or one whose request is known."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rondel.models.tokens import most_input
 
 
 def largest_call(tariff: Tariff, max_tokens: int | None, attempts: int) -> Calls:
-    """Any answer, in so many attempts at most, each no longer than the model's context."""
+    """The most that one answer can use: all attempts, each as long as the model's context."""
     unpriced = () if tariff.is_known else (tariff.model,)
     window = tariff.context_window
     if window is None:
@@ -25,7 +25,7 @@ def largest_call(tariff: Tariff, max_tokens: int | None, attempts: int) -> Calls
 
 
 def most_of_call(tariff: Tariff, max_tokens: int | None, request: Request) -> Usage | None:
-    """The most that this request takes: its input counted, its answer as long as may be."""
+    """The most that this request can use: its input as counted, its answer as long as allowed."""
     window = tariff.context_window
     given, answer = most_input(request), max_tokens or window
     if given is None:

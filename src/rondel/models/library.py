@@ -16,7 +16,7 @@ from rondel.models.connections import Connections
 from rondel.models.endpoint import Endpoint
 
 NO_KEY = "none"
-"""What is sent as key to an address that needs none: the libraries want some text."""
+"""The key for an address that needs none: the libraries demand a text."""
 
 
 CLOUD_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
@@ -49,7 +49,7 @@ def model_of(asked: Endpoint, held: Connections) -> Model[Any]:
 
 
 def embedding_model_of(asked: Endpoint, held: Connections) -> EmbeddingModel:
-    """The same for a model that embeds."""
+    """The library's embedding model of an endpoint, over these connections."""
     vendor = _vendor_of(asked, held)
     if asked.provider.dialect == "google":
         from pydantic_ai.embeddings.google import GoogleEmbeddingModel
@@ -94,7 +94,7 @@ def _vendor_of(asked: Endpoint, held: Connections) -> Provider[Any]:
 
 
 def _google_cloud(asked: Endpoint, client: AsyncClient) -> Provider[Any]:
-    """Google's cloud, by a key of its own or as whoever this machine is to it."""
+    """Google's cloud, with a key or with the credentials of this machine."""
     from pydantic_ai.providers.google_cloud import GoogleCloudProvider
 
     if asked.key:
@@ -120,7 +120,7 @@ def _is_openai(asked: Endpoint) -> bool:
 
 
 def _profile(asked: Endpoint) -> Callable[[str], ModelProfile | None] | None:
-    """What the vendor's models can do; None: what models behind such an address usually can."""
+    """The abilities of the vendor's models; None means the library's default."""
     if not asked.provider.profile or asked.provider.name == "openai":
         return None
     module, _, name = asked.provider.profile.partition(":")
@@ -129,7 +129,7 @@ def _profile(asked: Endpoint) -> Callable[[str], ModelProfile | None] | None:
 
 
 def _differences(asked: Endpoint) -> ModelProfile | None:
-    """Servers that only resemble OpenAI's know `max_tokens`, not its newer name."""
+    """Settings for servers that resemble OpenAI's: they know only the older name `max_tokens`."""
     if _is_openai(asked) or asked.provider.name == "azure":
         return None
     return cast(ModelProfile, {"openai_chat_supports_max_completion_tokens": False})

@@ -1,4 +1,4 @@
-"""Why a call failed: what the library raises, as one line and whether asking again may help."""
+"""Turns the library's exceptions into failures: one line, and whether a retry may help."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from rondel.models.endpoint import Endpoint
 from rondel.models.failure import Failure, Reached
 
 RETRIED = frozenset({408, 409, 425, 429})
-"""Statuses below 500 that may go away by themselves."""
+"""Statuses below 500 after which a retry may help."""
 
 UNAUTHORIZED, FORBIDDEN = 401, 403
 TOOK_TOO_LONG = 408
-"""The one status that says that the provider had begun."""
+"""The status after which the provider may have begun to answer."""
 
 CREDENTIALS = "check the credentials that this machine has for it"
 
 UNREACHED = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
-"""What goes wrong before a request is sent."""
+"""Exceptions from before a request is sent."""
 
 
 def failure_of(error: Exception, asked: Endpoint) -> Failure | None:
-    """What to say of an error and to do about it; None if it is not the provider's."""
+    """The failure for an exception; None if it does not come from the call."""
     match error:
         case ModelHTTPError():
             return _refusal(error, asked)
@@ -85,7 +85,7 @@ def failure_of(error: Exception, asked: Endpoint) -> Failure | None:
 
 
 def _is_of_a_cloud(error: Exception) -> bool:
-    """Whether a cloud's own tools have failed before anything was sent: no credentials, mostly."""
+    """Whether a cloud's library failed before sending, mostly for want of credentials."""
     homes = (kind.__module__ for kind in type(error).__mro__)
     return any(home.startswith(("botocore.", "google.auth.")) for home in homes)
 
@@ -146,7 +146,7 @@ def _objection(error: Exception, said: str, asked: Endpoint) -> Failure:
 
 
 def _patience(error: ModelHTTPError) -> float | None:
-    """The seconds that the provider asks for, in one header or another.
+    """The seconds that the provider asks to wait, from one of several headers.
 
     The library reads whole ones only.
     """

@@ -1,4 +1,4 @@
-"""How many calls a provider gets at once and per minute, from all sessions of this process."""
+"""Limits the calls to a provider, at once and per minute, for all sessions of this process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _untold(seconds: float) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Waiter:
-    """Somebody in the queue, in whichever event loop: it may go when fewer than `most` are in."""
+    """A caller in the queue, of any event loop; it may enter when fewer than `most` are inside."""
 
     ticket: int
     most: int
@@ -55,14 +55,14 @@ class Limiter:
         self._tickets = count(1)
         self._until = -inf
         self._allowance: Allowance | None = None
-        """What the provider said last that it still takes."""
+        """The allowance that the provider reported last."""
         self._room = inf
-        """How many the provider seems to bear at once."""
+        """The estimate of how many calls the provider accepts at once."""
         self.served = 0
-        """How many calls it has answered."""
+        """The number of calls that the provider has answered."""
 
     def ticket(self) -> int:
-        """A place in the queue, kept by those who come back: whoever came first goes first."""
+        """A place in the queue; a retry keeps its place."""
         return next(self._tickets)
 
     @asynccontextmanager
@@ -91,7 +91,7 @@ class Limiter:
                 self._leave()
 
     def hold(self, seconds: float) -> None:
-        """The provider is to be left alone for so long."""
+        """Start no call for so many seconds."""
         with self._lock:
             now = self._clock()
             if self._until <= now:
@@ -99,13 +99,13 @@ class Limiter:
             self._until = max(self._until, now + seconds)
 
     def answered(self) -> None:
-        """The provider has answered: it bears a little more."""
+        """Note an answer: slightly more calls may run at once."""
         with self._lock:
             self.served += 1
             self._room += 1 / self._room
 
     def told(self, headers: Headers) -> None:
-        """The provider has answered somehow, and says what it still takes."""
+        """Note the allowance in a response's headers."""
         with self._lock:
             now = self._clock()
             said = allowance_in(headers, now, max(self._inside - 1, 0))
@@ -118,13 +118,13 @@ class Limiter:
             await self._sleep(left)
 
     def _left(self) -> float:
-        """Seconds for which the provider is to be left alone."""
+        """Seconds for which no call may start."""
         with self._lock:
             now, said = self._clock(), self._allowance
             return max(self._until - now, 0.0 if said is None else said.wait(now))
 
     def _take(self) -> bool:
-        """Whether a call may be made now; if so it counts."""
+        """Whether a call may start now; if so it is counted."""
         with self._lock:
             now, said = self._clock(), self._allowance
             if self._until > now or (said is not None and said.wait(now) > 0):
@@ -162,7 +162,7 @@ class Limiter:
             self._admit()
 
     def _admit(self) -> None:
-        """Let in whoever is first, as long as there is room; the lock is held."""
+        """Admit waiters in order while there is room; the lock must be held."""
         while self._queue and self._inside < min(self._queue[0].most, self._room):
             waiter = self._queue.pop(0)
             if waiter.loop.is_closed():

@@ -1,4 +1,4 @@
-"""What a call took: what its provider reports where that can be, else counted here."""
+"""The usage of a call: as reported if that is plausible, else counted here."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from rondel.models.model import Answer, Request
 from rondel.models.tokens import count_input, count_tokens
 
 MOST_TOKENS = 20_000_000
-"""More than any model takes in or gives out in one call."""
+"""More tokens than any model reads or writes in one call."""
 
 Price = Callable[[int, int], float]
-"""The price of so many tokens in and out."""
+"""Gives the price of input and output tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """The tokens of one call, and whether somebody reported them."""
+    """The tokens of one call, and whether they were reported."""
 
     input_tokens: int
     output_tokens: int
@@ -29,7 +29,7 @@ class Count:
 
 
 def counted(reported_in: Any, reported_out: Any, request: Request, said: str) -> Count:
-    """What was reported, each figure that cannot be replaced by what the tokenizer counts.
+    """The reported figures; implausible ones are replaced by our tokenizer's count.
 
     Nothing in is never true, and nothing out only if nothing was said.
     """
@@ -44,7 +44,7 @@ def counted(reported_in: Any, reported_out: Any, request: Request, said: str) ->
 
 
 def checked(answer: Answer, request: Request) -> Usage:
-    """The usage of an answer from any provider, fit to be added up and written down."""
+    """The usage of an answer, checked so that it can be summed and stored."""
     usage = answer.usage
     figures = usage.input_tokens, usage.output_tokens
     if all(plausible(figure) is not None for figure in figures) and _is_price(usage.usd):
@@ -60,13 +60,13 @@ def checked(answer: Answer, request: Request) -> Usage:
 
 
 def said_in(answer: Answer) -> str:
-    """All that an answer says, its calls too."""
+    """All text of an answer, tool calls included."""
     called = (f"{call.name} {call.malformed or call.arguments}" for call in answer.calls)
     return "\n".join(filter(None, (answer.content, *called)))
 
 
 def plausible(figure: Any) -> int | None:
-    """A number of tokens, if it can be one."""
+    """The value if it is a plausible number of tokens."""
     if isinstance(figure, bool) or not isinstance(figure, int):
         return None
     return figure if 0 <= figure <= MOST_TOKENS else None

@@ -1,4 +1,4 @@
-"""What a language model is to the nodes that ask it."""
+"""The protocol of language models, their requests and answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rondel.models.redaction import Text
 
 
 class ProviderConfig(BaseModel):
-    """What every provider takes; its own options come on top."""
+    """The options of every provider; each adds its own."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, hide_input_in_errors=True, defer_build=True
@@ -28,13 +28,13 @@ class ProviderConfig(BaseModel):
     _prices: Mapping[str, Price] = PrivateAttr(default_factory=dict)
 
     def model_post_init(self, context: Any) -> None:
-        """Keep the prices that the graph around it sets."""
+        """Keep the prices that the graph sets."""
         if context and (prices := context.get("prices")):
             self._prices = prices
 
     @property
     def context(self) -> dict[str, Any]:
-        """What a config made of this one is validated with, so that it costs the same."""
+        """The validation context for a config made from this one, so that its prices stay."""
         return {"prices": self._prices}
 
     @property
@@ -44,11 +44,11 @@ class ProviderConfig(BaseModel):
 
 
 def _unheard(chunk: str) -> None:
-    """Nobody listens to the stream."""
+    """The default stream: drops everything."""
 
 
 def _unpaid(usage: Usage) -> None:
-    """Nobody keeps a ledger."""
+    """The default ledger: drops everything."""
 
 
 def _unhurried(seconds: float, why: str) -> None:
@@ -56,7 +56,7 @@ def _unhurried(seconds: float, why: str) -> None:
 
 
 async def _free() -> None:
-    """Nobody keeps a budget."""
+    """The default budget: allows everything."""
 
 
 INCOMPLETE = frozenset(
@@ -73,10 +73,10 @@ INCOMPLETE = frozenset(
         "pause_turn",
     }
 )
-"""How an answer ends that is not whole; any other word is a provider's own for its end."""
+"""Finish reasons of incomplete answers; any other is a normal end in the provider's words."""
 
 FILTERED = frozenset({"content_filter", "refusal", "guardrail_intervened", "sensitive"})
-"""Those of them that say that the model would not answer."""
+"""The finish reasons that mean a refusal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """What a model wants of a tool; arguments that are no JSON object are `malformed` text."""
+    """A call of a tool by a model; arguments that are not a JSON object are `malformed` text."""
 
     id: str
     name: str
@@ -100,7 +100,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What came of the call of that id, in text and in files."""
+    """The result of the tool call with that id: text and files."""
 
     id: str
     content: str
@@ -162,7 +162,7 @@ class Request:
 
 
 def is_own(message: Message, node_id: str) -> bool:
-    """What a node said itself, or what is put into its mouth.
+    """Whether a message counts as the node's own words.
 
     It signs with its name in its own graph, which may be a subgraph.
     """
@@ -173,7 +173,7 @@ def is_own(message: Message, node_id: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the model said, which tools it calls, and what it took.
+    """A model's answer: text, tool calls and usage.
 
     `cached_tokens` are those of the input that the provider had already; `usage` counts them too.
     `finish_reason` is why the model stopped, in the provider's word where there is no common one;
@@ -191,7 +191,7 @@ class Answer:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it says nothing at all."""
+        """Whether it has neither text nor calls."""
         return not (self.content.strip() or self.data or self.calls)
 
     @property
@@ -205,7 +205,7 @@ class Answer:
 
 
 class Files(Protocol):
-    """Where the content of attachments is."""
+    """Gives the content of attachments."""
 
     async def load(self, part: Part) -> bytes: ...
 
@@ -221,10 +221,10 @@ class Bounded(Protocol):
     """A model that can tell, before it is asked, the most that an answer will take."""
 
     def most(self, request: Request) -> Usage | None:
-        """The most, or None if that is not known; a price that nobody knows is infinite."""
+        """The most usage, or None if it is not known; an unknown price is infinite."""
         ...
 
 
 def most_of(model: Model, request: Request) -> Usage | None:
-    """The most that the answer to a request can take, as far as the model knows."""
+    """The most usage of the answer to a request, if the model can tell."""
     return model.most(request) if isinstance(model, Bounded) else None

@@ -1,4 +1,4 @@
-"""OpenAI's dialect as other servers speak it: what they report of tokens may be anything."""
+"""OpenAI's dialect for servers whose reported usage may be invalid."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TOLD_IN_PARTS = ("prompt_tokens_details", "completion_tokens_details")
 
 
 class ChatModel(OpenAIChatModel):
-    """The library's model; usage that cannot be is no usage, and no reason to fail."""
+    """The library's model, but invalid usage is ignored instead of an error."""
 
     def _validate_completion(self, response: ChatCompletion) -> Any:
         _drop_what_cannot_be(response)
@@ -26,7 +26,7 @@ class ChatModel(OpenAIChatModel):
 
 
 class ChatStream(OpenAIStreamedResponse):
-    """The same for an answer that comes in chunks."""
+    """The streamed response, with invalid usage ignored."""
 
     def _map_usage(self, response: ChatCompletionChunk) -> RequestUsage:
         _drop_what_cannot_be(response)
@@ -44,7 +44,7 @@ def _drop_what_cannot_be(response: ChatCompletion | ChatCompletionChunk) -> None
 
 
 def _adds_up(parts: Any) -> bool:
-    """Whether what is told in more detail are numbers of tokens."""
+    """Whether the details of the usage are numbers."""
     if parts is None:
         return True
     figures = getattr(parts, "__dict__", {}).values()

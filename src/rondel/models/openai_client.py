@@ -1,4 +1,4 @@
-"""OpenAI's client, told once what its maker decides anew with every call and every chunk."""
+"""OpenAI's client, with decisions made once that it makes for every call and chunk."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pydantic import BaseModel, ValidationError
 Model = TypeVar("Model")
 
 CHECKED: frozenset[type[BaseModel]] = frozenset({ChatCompletion, ChatCompletionChunk})
-"""What is made of the JSON of a whole answer, and of each piece of one."""
+"""The types of a whole answer and of a chunk, with compiled validators."""
 
 
 class Client(AsyncOpenAI):
-    """Makes no second attempt, and reads what fits its type by pydantic's compiled reader.
+    """The client without retries that parses answers with pydantic's compiled validators.
 
     The library's own reader takes whatever comes, in Python, field by field: half of the time of a
     streamed answer. What does not fit goes there, so nothing is read differently.
@@ -28,7 +28,7 @@ class Client(AsyncOpenAI):
 
     @cached_property
     def chat(self) -> Any:
-        """Chat Completions, and nothing else of it."""
+        """The Chat Completions API only."""
         return Chat(self)
 
     def _process_response_data(
@@ -46,7 +46,7 @@ class Client(AsyncOpenAI):
 
 
 class Chat:
-    """What is asked for chat completions: their body is JSON already when it comes here.
+    """Sends chat completions; the body is plain JSON already.
 
     The library's own way looks through all of it for what it would have to translate: a sixth of
     the time of an answer that is not streamed.
@@ -57,7 +57,7 @@ class Chat:
 
     @property
     def completions(self) -> Chat:
-        """Where the library's users look for `create`."""
+        """The object on which the library calls `create`."""
         return self
 
     async def create(

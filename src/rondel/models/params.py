@@ -1,4 +1,4 @@
-"""The `params` of a real model: what is the same everywhere, and what only its provider knows."""
+"""The `params` of a real model: common ones, and those that only its provider knows."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ UNKNOWN: dict[Dialect, frozenset[str]] = {
         {"seed", "presence_penalty", "frequency_penalty", "logit_bias", "parallel_tool_calls"}
     ),
 }
-"""What a dialect has no word for."""
+"""The parameters that a dialect does not have."""
 
 CLOSED: frozenset[Dialect] = frozenset({"google"})
-"""Dialects whose library sends nothing that it does not know."""
+"""Dialects whose library sends no unknown parameter."""
 
 
 BODIES: dict[Dialect, str] = {"bedrock": "bedrock_additional_model_requests_fields"}
-"""What the library calls the fields that only a model knows."""
+"""The library's names for extra fields of a request, by dialect."""
 
 PATIENT: frozenset[Dialect] = frozenset({"anthropic", "google"})
-"""Dialects whose clients have to be told, with each call, to make no attempts of their own."""
+"""Dialects whose clients need a setting per call to make no retries."""
 
 
 class Params(BaseModel):
-    """What a call is told about sampling and limits; other names go to the provider as they are.
+    """Sampling and limits of a call; unknown names go to the provider as they are.
 
     `timeout` is how long the model may be silent, before its first word and between any two.
     """
@@ -71,7 +71,7 @@ class Params(BaseModel):
         return sorted(given)
 
     def settings(self, dialect: Dialect) -> dict[str, Any]:
-        """The same as the library's model settings; retries are not its business."""
+        """The parameters as the library's model settings, with its retries off."""
         body = {**(self.model_extra or {}), **self.extra_body}
         settings: dict[str, Any] = {"max_retries": 0} if dialect in PATIENT else {}
         for name in Params.model_fields.keys() - {"stop", "timeout", "extra_headers", "extra_body"}:

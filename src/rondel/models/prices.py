@@ -1,4 +1,4 @@
-"""What tokens cost."""
+"""Prices of tokens."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rondel.graph.spec import Price
 
 SIMULATED = "simulated"
 SIMULATED_PRICE = Price(1.0, 4.0)
-"""Of a simulated model without a name, so that a run shows a cost."""
+"""The price of a simulated model without a name, so that a run shows a cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +23,14 @@ class Tariff:
     provider: str | None = None
     price: Price | None = None
     listed: bool = True
-    """Whether the price table is asked; it knows nothing of models behind other addresses."""
+    """Whether the price table applies; it does not for models at a local address."""
     free: bool = False
-    """Whether nobody sends a bill."""
+    """Whether the model costs nothing."""
 
     def usd(
         self, input_tokens: int, output_tokens: int, *, cache_read: int = 0, cache_write: int = 0
     ) -> float | None:
-        """The price of one call, None where nobody knows it.
+        """The price of one call; None if it is unknown.
 
         Tokens read from or written to the provider's cache are part of the input and have prices
         of their own.

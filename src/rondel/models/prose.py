@@ -1,4 +1,4 @@
-"""Plausible text without a model: English or Chinese, a draft or a review, never twice the same."""
+"""Plausible text without a model: English or Chinese, drafts or reviews, no text twice."""
 
 from __future__ import annotations
 
@@ -139,14 +139,14 @@ CHINESE = Language(
 
 
 def language_of(*texts: str) -> Language:
-    """Chinese if the first text that says something is mostly that, else English."""
+    """The language of the first text that is not empty: Chinese or English."""
     text = next((text for text in texts if text.strip()), "")
     wide = len(CJK.findall(text))
     return CHINESE if wide * 3 > len(text) else ENGLISH
 
 
 def topic_of(*texts: str) -> str:
-    """What the texts are about: the quoted topic if they name one, else their first sentence."""
+    """The topic of texts: the quoted one if there is one, else their first sentence."""
     for text in texts:
         if quoted := _QUOTED.search(text):
             return quoted[1][:TOPIC_CHARACTERS]

@@ -1,4 +1,4 @@
-"""The providers that need a network: how each is spoken to, where, and with which key."""
+"""The providers that need a network: dialect, address and key of each."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ PROVIDERS = (
         prices="zhipuai",
     ),
 )
-"""All that a graph can name and run."""
+"""All providers that a graph can name and run."""
 
 EMBEDDING = tuple(
     real for real in PROVIDERS if real.dialect in ("openai", "google") and not real.extra

@@ -1,4 +1,4 @@
-"""What a graph sets of a model that is asked for answers: more than of one that embeds."""
+"""The config of a real language model."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from rondel.models.redaction import Text
 from rondel.models.served import ServedConfig
 
 ANY_REGION = "us-east-1"
-"""Of a server at another address, for which no region matters; Amazon's client wants one."""
+"""The region for a server at another address: Amazon's client demands one."""
 
 US = "us-central1"
-"""Where Google's cloud is asked unless somebody says otherwise: it has most models."""
+"""The default location in Google's cloud: it has most models."""
 
 
 class RealConfig(ServedConfig):
-    """Which model, where, with which key, and how hard it is tried."""
+    """The model, its address and key, and its retries."""
 
     stream: bool = Field(True, description="Whether the answer comes piece by piece.")
     api: Literal["chat", "responses"] = Field(
@@ -47,16 +47,16 @@ class RealConfig(ServedConfig):
 
 
 class AddressedConfig(RealConfig):
-    """The same for a provider that is not at one known address."""
+    """The config for a provider without a known address."""
 
     base_url: Text = Field(min_length=1)
 
 
 class CloudConfig(RealConfig):
-    """A model in somebody's cloud, where who may ask is known from the machine, not from a key."""
+    """A model in a cloud that takes the machine's credentials instead of a key."""
 
     def endpoint(self, stream: bool = True) -> Endpoint:
-        """Where it is reached; CallError where the extra is missing."""
+        """The endpoint; raises CallError if the extra is not installed."""
         real = self.real
         if find_spec(real.package) is None:
             raise CallError(
@@ -66,7 +66,7 @@ class CloudConfig(RealConfig):
         return super().endpoint(stream)
 
     def _key(self) -> str | None:
-        """The key that is set; what the machine knows is for the cloud's own addresses only."""
+        """The key that is set; the machine's credentials go to the cloud's own addresses only."""
         if given := self._given_key():
             return given
         address = self.base_url
@@ -90,7 +90,7 @@ class BedrockConfig(CloudConfig):
 
     @property
     def place(self) -> dict[str, str]:
-        """The region and the profile; CallError where nobody says which region."""
+        """The region and the profile; raises CallError without a region."""
         region = self.region or self._known_region()
         if not region:
             raise CallError(
@@ -99,7 +99,7 @@ class BedrockConfig(CloudConfig):
         return {"region": region, **({"profile": self.profile} if self.profile else {})}
 
     def _known_region(self) -> str | None:
-        """What the AWS tools would take: the environment's, else that of the profile."""
+        """The region that AWS tools would use: the environment's, else the profile's."""
         from botocore.exceptions import ProfileNotFound
         from botocore.session import Session
 
@@ -114,7 +114,7 @@ class BedrockConfig(CloudConfig):
 
 
 def home_of(region: str) -> str:
-    """Where Bedrock answers in a region."""
+    """Bedrock's address in a region."""
     return f"https://bedrock-runtime.{region}.amazonaws.com"
 
 
@@ -130,7 +130,7 @@ class VertexConfig(CloudConfig):
 
     @property
     def place(self) -> dict[str, str]:
-        """Where in the cloud, as far as the graph or the environment says."""
+        """The location and project that the graph or the environment sets."""
         location = self.location or os.environ.get("GOOGLE_CLOUD_LOCATION") or US
         project = self.project or os.environ.get("GOOGLE_CLOUD_PROJECT")
         return {"location": location, **({"project": project} if project else {})}

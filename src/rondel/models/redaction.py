@@ -1,4 +1,4 @@
-"""Secrets do not show: not in errors, not in records."""
+"""Hides secrets in errors and records."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from rondel.graph.variables import EnvironmentText
 
 HIDDEN = "***"
 SHORTEST = 4
-"""Shorter texts are no secrets: hiding them would make a message unreadable."""
+"""The length of the shortest secret: hiding shorter texts would make messages unreadable."""
 
 
 class Redaction:
-    """What must not be read by anybody, and the text without it."""
+    """Holds secrets and replaces them in texts."""
 
     __slots__ = ("_secrets",)
 
@@ -42,7 +42,7 @@ def _kept(value: Any, check: Callable[[Any], str]) -> str:
 
 
 Text = Annotated[str, WrapValidator(_kept)]
-"""Text that still knows, when it has been checked, whether it came from the environment."""
+"""A text type that keeps through validation whether the value came from the environment."""
 
 
 def secrets_in_url(url: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Plausible values of a JSON Schema, always the same for the same random numbers.
+"""Plausible values for a JSON Schema, the same for the same random numbers.
 
 All values of an object are in one mood, from 0 (bad) to 1 (good): a high score goes with yes, true
 and a high confidence. So what is made up agrees with itself.
@@ -16,10 +16,10 @@ GOOD = 0.6
 """The mood from which an answer is yes."""
 
 DEPTH = 6
-"""How deep optional parts are filled; a schema may refer to itself."""
+"""The depth to which optional parts are filled; a schema may refer to itself."""
 
 SPREAD = 0.15
-"""How far the mood of one of several may be from that of all."""
+"""The most by which the mood of an item may differ from that of its list."""
 
 YES = frozenset({"yes", "true", "pass", "passed", "approve", "approved", "accept", "accepted"})
 NO = frozenset({"no", "false", "fail", "failed", "reject", "rejected", "revise"})
@@ -79,7 +79,7 @@ class Sampler:
         return self._text(schema, name)
 
     def _resolved(self, schema: Any) -> dict[str, Any]:
-        """The schema with what it refers to and one of its alternatives."""
+        """The schema with its reference resolved and one of its alternatives chosen."""
         found: dict[str, Any] = dict(schema) if isinstance(schema, Mapping) else {}
         for _ in range(DEPTH):
             if isinstance(reference := found.pop("$ref", None), str):
@@ -112,7 +112,7 @@ class Sampler:
         return "array" if "items" in schema else "string"
 
     def _choice(self, options: Sequence[Any]) -> Any:
-        """One of the options; where some mean yes and some no, one that the mood asks for."""
+        """One of the options; of yes and no, the one that fits the mood."""
         yes = [each for each in options if str(each).casefold() in YES]
         no = [each for each in options if str(each).casefold() in NO]
         if yes and no:
@@ -145,7 +145,7 @@ class Sampler:
         return values
 
     def _item(self, schema: Any, name: str, depth: int) -> Any:
-        """One of several: not all are equally good."""
+        """An item of a list, with a mood near that of the list."""
         mood = min(1.0, max(0.0, self.mood + self.rng.uniform(-SPREAD, SPREAD)))
         return replace(self, mood=mood)._value(schema, name, depth + 1)
 
@@ -182,7 +182,7 @@ class Sampler:
 
 
 def _cut(text: str, least: int, most: int) -> str:
-    """As much of a text as fits, without white space at its end."""
+    """The text cut to the allowed length, without white space at its end."""
     return text[:most].rstrip().ljust(min(max(least, 1), most), "x")
 
 
@@ -222,7 +222,7 @@ def _multiple(value: float, step: float, low: float, high: float) -> float:
 
 
 def _likely(low: float, high: float) -> tuple[float, float]:
-    """A range where only one end of one is set."""
+    """The range of a number, also if only one end is set."""
     if math.isinf(high):
         return low, low + 10
     if math.isinf(low):

@@ -1,4 +1,4 @@
-"""The provider `scripted`: answers written down beforehand, for examples and tests."""
+"""The provider `scripted`: prepared answers, for examples and tests."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class ScriptedCall(BaseModel):
 
 
 class ScriptedAnswer(BaseModel):
-    """One answer: what it says, what it calls, how long it takes, in what pieces, how it fails."""
+    """One answer: text, tool calls, delay, chunks, or an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
@@ -82,7 +82,7 @@ class ScriptedAnswer(BaseModel):
 
     @property
     def is_empty(self) -> bool:
-        """Whether it says nothing, and is asked for again."""
+        """Whether the answer is empty, so that the model is asked again."""
         said = "".join(self.pieces).strip() or self.data or self.calls
         return not (said or self.error or self.finish_reason)
 
@@ -127,11 +127,11 @@ class ScriptedConfig(ProviderConfig):
 
     @property
     def script(self) -> list[ScriptedAnswer]:
-        """All that it can answer."""
+        """All answers it can give."""
         return self.answers or [rule.answer for rule in self.rules]
 
     def guarantee(self) -> Guarantee:
-        """One call, two where an answer may be empty, and one of the answers."""
+        """One call, or two if an answer may be empty, with one of the answers."""
         calls = 2 if any(answer.is_empty for answer in self.script) else 1
         taken = [self.usage_of(answer) for answer in self.script]
         return Guarantee(
@@ -151,7 +151,7 @@ class ScriptedConfig(ProviderConfig):
         return self.model_copy(update={"answers": answers, "rules": rules})
 
     def usage_of(self, answer: ScriptedAnswer) -> Usage:
-        """What an answer takes."""
+        """The usage of an answer."""
         model = self.name or "scripted"
         if answer.usage is None:
             return Usage(model)
@@ -166,7 +166,7 @@ class ScriptedConfig(ProviderConfig):
 
 
 class ScriptedModel:
-    """Says what its script says."""
+    """Gives the answers of its script."""
 
     def __init__(self, config: ScriptedConfig, rules: Sequence[tuple[Condition, ScriptedAnswer]]):
         self._usage = config.usage_of
@@ -191,7 +191,7 @@ class ScriptedModel:
         return dataclasses.replace(answer, usage=taken)
 
     def most(self, request: Request) -> Usage:
-        """What the script says of the answer that will be given."""
+        """The usage of the answer that will be given."""
         try:
             return self._usage(self._chosen(request))
         except ModelError:

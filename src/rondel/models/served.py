@@ -1,4 +1,4 @@
-"""What a graph sets of a real provider: the model, where it is, its key, how hard it is tried."""
+"""The config of every real provider: model, address, key, retries."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class ServedConfig(ProviderConfig):
 
     @property
     def tariff(self) -> Tariff:
-        """What the model costs: nobody lists what is asked for at a local address."""
+        """The prices of the model; the price table does not apply at a local address."""
         local = self.base_url is not None and is_local(self.base_url)
         real = self.real
         return Tariff(self.name, real.prices, self.price, listed=not local, free=real.free)
 
     def endpoint(self, stream: bool = True) -> Endpoint:
-        """Where it is reached; CallError where the key is missing."""
+        """The endpoint; raises CallError if the key is missing."""
         params, address = Params.model_validate(self.params), self._address()
         return Endpoint(
             *(self.real, self.name, address, self._key(), params, stream, self.tariff),
@@ -53,14 +53,15 @@ class ServedConfig(ProviderConfig):
 
     @property
     def place(self) -> dict[str, str]:
-        """Where in a cloud it is; most providers have one place."""
+        """The place in a cloud; empty for most providers."""
         return {}
 
     def _address(self) -> str:
         return self.base_url or self.real.address
 
     def _key(self) -> str | None:
-        """The key that is set, else the environment's; that one is for the provider's own address.
+        """The key that is set, else the environment's, which is for the provider's own address
+        only.
 
         A graph that names another address does not get a key that was made for the provider,
         unless the graph says so or the address is of this machine.
@@ -90,7 +91,7 @@ class ServedConfig(ProviderConfig):
         return "" if self.api_key is None else self.api_key.get_secret_value().strip()
 
     def _found_key(self) -> str | None:
-        """The key that the environment has for the provider."""
+        """The provider's key in the environment."""
         found = (os.environ.get(name, "").strip() for name in self.real.keys)
         return next(filter(None, found), None)
 

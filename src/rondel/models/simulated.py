@@ -1,4 +1,5 @@
-"""The provider `simulated`: a model that costs nothing and says the same for the same seed."""
+"""The provider `simulated`: a model that costs nothing and whose answers depend on the seed
+only."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from rondel.models.tokens import count_input, count_tokens
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 MOODS = (0.4, 1.0)
-"""How good a structured answer may be where no score says so."""
+"""The range of the mood of a structured answer without a score."""
 
 CallNumber = Annotated[int, Field(strict=True, ge=1)]
 
@@ -45,7 +46,7 @@ class ScoreConfig(BaseModel):
 
     @property
     def scale(self) -> int:
-        """What the best score is: 100, or 10 where nothing goes beyond that."""
+        """The best score: 100, or 10 if no score goes beyond 10."""
         return 10 if max(self.start + self.swing, self.step * 10) <= 10 else 100
 
     def at(self, call: int, rng: Random) -> int | float:
@@ -93,7 +94,7 @@ class SimulatedModel:
         return self._answered(request)
 
     def most(self, request: Request) -> Usage:
-        """Exactly what the answer takes: the same question gets the same answer."""
+        """The exact usage: the same question gets the same answer."""
         return self._answered(replace(request, emit=_unheard)).usage
 
     def _answered(self, request: Request) -> Answer:
@@ -144,7 +145,7 @@ def simulating(config: ProviderConfig) -> SimulatedConfig:
 
 
 def _unheard(chunk: str) -> None:
-    """Nobody listens."""
+    """Drops the stream."""
 
 
 def register(registry: Registry) -> None:

@@ -1,4 +1,4 @@
-"""The embedder of `simulated`: it costs nothing and says the same for the same text."""
+"""The embedder of `simulated`: free, and the same vector for the same text."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from rondel.models.words import words_in
 
 DIMENSIONS = 256
 WORD, PIECE = 1.0, 0.4
-"""What a word counts, and three letters of one, by which its other forms are near."""
+"""The weights of a word and of three letters of it, so that its other forms are near."""
 
 
 class SimulatedEmbedder:
-    """Texts are near that have words, parts of words or Chinese characters in common."""
+    """Embeds texts so that those with common words, word parts or Chinese characters are near."""
 
     def __init__(self, config: ProviderConfig) -> None:
         self._name = config.name or SIMULATED
@@ -35,7 +35,7 @@ class SimulatedEmbedder:
 
 
 def _vector(text: str) -> Vector:
-    """The hashed features of a text, of length 1; no direction if it has no word."""
+    """The hashed features of a text as a vector of length 1; zero if it has no word."""
     sums = [0.0] * DIMENSIONS
     for feature, weight in _features(text):
         digest = blake2b(feature.encode(errors="replace"), digest_size=4).digest()

@@ -1,4 +1,4 @@
-"""Text measured as a tokenizer would."""
+"""Counts tokens as a tokenizer would."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from rondel.models.model import Request
 CJK = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
 CHARACTERS_PER_TOKEN = 4
 ADDED_TOKENS = 16
-"""What a provider may add to a text: its role, where it begins and ends, what it is."""
+"""Tokens that a provider may add to a text: its role, its beginning and end."""
 FIXED_TOKENS = 32
-"""What it may add to a request."""
+"""Tokens that a provider may add to a request."""
 
 
 def count_tokens(text: str) -> int:
@@ -24,7 +24,7 @@ def count_tokens(text: str) -> int:
 
 
 def count_input(request: Request) -> int:
-    """The tokens of all that the model is told."""
+    """The tokens of the whole input of a request."""
     said = (message.readable for message in request.messages)
     return count_tokens(request.system) + sum(
         count_tokens(text) for text in (*said, *_in_turns(request))
@@ -32,7 +32,7 @@ def count_input(request: Request) -> int:
 
 
 def most_input(request: Request) -> int | None:
-    """More tokens than all that the model is told can have; None where a file is among it.
+    """An upper bound of the input's tokens; None if it contains a file.
 
     A tokenizer makes no more than one token of a byte; what it adds of its own is allowed for.
     """
@@ -49,7 +49,7 @@ def most_input(request: Request) -> int | None:
 
 
 def attached_to(request: Request) -> Iterator[Part]:
-    """The files that the model is shown: those of messages, and those of tools."""
+    """The files in the input: those of messages and of tool results."""
     for message in request.messages:
         yield from (part for part in parts_of(message) if part.attachment)
     for turn in request.turns:

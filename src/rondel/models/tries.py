@@ -1,4 +1,4 @@
-"""The attempts at one answer: which count, and how long to wait after each."""
+"""The attempts at one answer: which ones count, and the pause after each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rondel.models.limiter import Limiter
 
 
 class Tries:
-    """What has been tried so far for one answer.
+    """Counts the attempts at one answer.
 
     Being put off is no failure while the provider says until when, or answers others meanwhile.
     """
@@ -29,13 +29,13 @@ class Tries:
         self._served = limiter.served
 
     def key(self, idempotency_key: str) -> str:
-        """The same key for the same call; an empty answer is not asked for by the same again."""
+        """The idempotency key: the same for a repeated call, a new one after an empty answer."""
         if not idempotency_key or not self.said_nothing:
             return idempotency_key
         return f"{idempotency_key}:again {self.said_nothing}"
 
     def pause_after(self, failure: Failure) -> float | None:
-        """Seconds until the next attempt; None: there is none."""
+        """Seconds until the next attempt; None if there is none."""
         if failure.lasting:
             self.failed += 1
             return None
@@ -47,7 +47,7 @@ class Tries:
         return pause
 
     def _put_off(self, asked: float | None) -> float | None:
-        """Let all who ask this provider wait; whoever is first in the queue goes first then."""
+        """Let all callers of this provider wait; their order in the queue stays."""
         now = time.monotonic()
         if self._refused_since is None:
             self._refused_since = now
@@ -66,27 +66,27 @@ class Tries:
 
 
 LONGEST = 30.0
-"""Seconds that one wait of our own choice takes at most."""
+"""The longest pause that we choose ourselves, in seconds."""
 
 TOTAL = 120.0
-"""Seconds that the waits of one call may take together, those the provider asks for included."""
+"""The most seconds that all pauses of one call may take together."""
 
 PATIENCE = 600.0
-"""Seconds for which a call lets a provider put it off that says when to come back."""
+"""The most seconds for which a provider that says when to come back may put off a call."""
 
 SHORTEST_HOLD = 0.05
-"""Seconds that a provider is left alone at least that has too much to do."""
+"""The least seconds for which an overloaded provider is left alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """Exponential, with full jitter; what the provider asks for is waited at least."""
+    """Exponential back-off with full jitter; never shorter than the provider asks for."""
 
     attempts: int
     base: float
 
     def wait(self, failed: int, asked: float | None, waited: float, rng: Random) -> float | None:
-        """Seconds until the next attempt after that many have failed; None: there is none."""
+        """Seconds until the next attempt after so many failed ones; None if there is none."""
         if failed >= self.attempts:
             return None
         longest = min(LONGEST, self.base * 2 ** (failed - 1))
@@ -97,7 +97,7 @@ class Backoff:
         return pause if waited + pause <= TOTAL else None
 
     def hold(self, refused: int, asked: float | None, since: float, rng: Random) -> float | None:
-        """Seconds to leave a provider alone that has put a call off so many times.
+        """Seconds to leave alone a provider that has put off a call so many times.
 
         `since` are the seconds since the first time. None: it would take longer than our patience.
         """

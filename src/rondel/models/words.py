@@ -10,7 +10,7 @@ RUN = re.compile(rf"[{WIDE}]+|[^\W_{WIDE}]+")
 
 
 def words_in(text: str) -> list[str]:
-    """Its words in their order, case folded; of Chinese and Japanese every two neighbours."""
+    """The words of a text in order, case folded; Chinese and Japanese give pairs of characters."""
     found: list[str] = []
     for run in RUN.findall(normalize("NFKC", text).casefold()):
         if "\u3040" <= run[0] <= "\u9fff" and len(run) > 1:

@@ -1,4 +1,4 @@
-"""The built-in node types: one a file, its config and its processor together."""
+"""The built-in node types, one a file: a config and its processor."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TYPES = (
     "template",
     "vote",
 )
-"""Each is in the file of its name, which is imported when a graph first uses it."""
+"""The name of each type is also its file, which is imported when a graph first uses it."""
 
 
 def register_builtins(registry: Registry) -> None:

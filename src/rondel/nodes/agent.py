@@ -102,11 +102,11 @@ class AgentConfig(ModelConfig):
 
     @property
     def recalls_all(self) -> bool:
-        """Whether it is shown all that it said in its loop."""
+        """Whether the agent is shown everything it said in its loop."""
         return self.recall is not None and self.recall.own == "all"
 
     def guarantee(self) -> Guarantee:
-        """One answer, in so many calls at most."""
+        """The agent gives one answer, in a bounded number of calls."""
         tool_calls = (self.max_tool_rounds or self.max_tool_calls) if self.tools else 0
         models = (self.options, *(each.options for each in self.fallback))
         answer = any_of(
@@ -121,7 +121,7 @@ class AgentConfig(ModelConfig):
 
     @property
     def commands(self) -> list[str]:
-        """The programs that it starts; a simulated model calls no tools."""
+        """The programs that the agent's tools start; a simulated model calls no tools."""
         servers = [each.mcp for each in self.tools if isinstance(each, ServerEntry)]
         starts = self.provider != SIMULATED
         return [server.shown for server in servers if starts and server.command]
@@ -153,7 +153,7 @@ AgentConfig.ours = frozenset(AgentConfig.model_fields.keys() - ProviderConfig.mo
 
 
 class MemberConfig(AgentConfig):
-    """An agent inside a node of another type, which tells it all that it needs to know."""
+    """An agent inside a node of another type; that node writes its prompts."""
 
     @field_validator("approve")
     @classmethod
@@ -176,16 +176,16 @@ class MemberConfig(AgentConfig):
 
 
 class AgentState(msgspec.Struct, omit_defaults=True):
-    """An agent's private state where it is more than its calls so far."""
+    """The private state of an agent with a summary or a question; else the state is a number."""
 
     calls: int = 0
     summary: Summary = Summary()
     asking: str = ""
-    """What a person was asked about last."""
+    """The tool call that a person was asked about last."""
 
 
 class AgentProcessor:
-    """Asks the model and emits its answer; the node's state is the number of calls so far."""
+    """Asks the model and emits its answer; the node's state counts the calls so far."""
 
     def __init__(
         self, asker: Asker, compactor: Compactor | None = None, recalls_all: bool = False
@@ -229,7 +229,7 @@ def _state_of(state: Any) -> AgentState:
 
 
 def compactor_of(config: AgentConfig, registry: Registry) -> Compactor | None:
-    """What keeps an agent's context short, if its config asks for that."""
+    """The compactor that keeps an agent's context short, if its config asks for one."""
     compact = config.compact
     if compact is None:
         return None

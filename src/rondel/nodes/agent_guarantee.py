@@ -1,4 +1,4 @@
-"""What a node with agents guarantees: how many calls it makes, and what may come back."""
+"""The guarantee of nodes with agents: the most calls, and what the answer may contain."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ NOT_TOLD = "its provider does not tell how much an answer takes"
 ANY_ANSWER = Guarantee(
     routes=False, emits=True, passes=False, calls=Calls(1, None, None, why=NOT_TOLD)
 )
-"""What a model guarantees of which nothing is known."""
+"""The guarantee of a model of which nothing is known."""
 
 
 def guarantee_of_agent(
     options: ProviderConfig, schema: Mapping[str, Any] | None, tool_calls: int
 ) -> Guarantee:
-    """What an agent on such a model keeps to.
+    """The guarantee of an agent, from that of its model.
 
     Every answer that calls tools is followed by another one; one that does not fit the schema is
     asked for once more, and one that fits may bring data. Each may take all attempts that the
@@ -39,7 +39,7 @@ def guarantee_of_agent(
 
 
 def any_of(guarantees: Sequence[Guarantee]) -> Guarantee:
-    """What an agent keeps to whose answer may come from any of several models, asked in turn."""
+    """The guarantee of an agent whose answer may come from any of several models."""
     first, *others = guarantees
     if not others:
         return first
@@ -52,14 +52,14 @@ def any_of(guarantees: Sequence[Guarantee]) -> Guarantee:
 
 
 def _keys(guarantee: Guarantee, schema: Mapping[str, Any]) -> frozenset[str] | None:
-    """The keys of what fits the schema; any, unless the schema names them all."""
+    """The keys of data that fits the schema; unknown unless the schema names them all."""
     if guarantee.keys is None or schema.get("additionalProperties") is not False:
         return None
     return guarantee.keys | frozenset(schema.get("properties") or ())
 
 
 def calls_of(panel: Iterable[tuple[Guarantee, int]]) -> Calls:
-    """What a node asks that calls each of its agents so often at most."""
+    """The calls of a node, from the guarantee of each agent and the most times it is called."""
     most: int | None = 0
     tokens: int | None = 0
     usd: float | None = 0.0

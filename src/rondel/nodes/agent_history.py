@@ -1,4 +1,4 @@
-"""What an agent is told of the past: what it recalls of its session, and what it is handed.
+"""The past that an agent is shown: what it recalls of its session, and what other nodes hand it.
 
 That is the `history_context` in its data, from a `memory` node.
 """
@@ -20,7 +20,7 @@ HEADING = "What is remembered:"
 
 
 def shown(ctx: Context) -> list[Message]:
-    """All that an agent is told, what changes least first.
+    """All messages that an agent is shown; those that change least come first.
 
     The session's task, what the node retained, what it said before in this loop, what is new.
     """
@@ -31,7 +31,7 @@ def shown(ctx: Context) -> list[Message]:
 
 
 def stable(ctx: Context, messages: Sequence[Message], recalls_all: bool) -> int:
-    """How many of the first messages the next call of the node will begin with too.
+    """The number of first messages with which the node's next call begins too.
 
     All where its context only grows, all but the new ones where it recalls all that it said, else
     the task; outside loops there is no next call.
@@ -46,7 +46,7 @@ def stable(ctx: Context, messages: Sequence[Message], recalls_all: bool) -> int:
 
 
 def remembered(data: Mapping[str, Any]) -> list[Message]:
-    """One message of the user with all entries, oldest first; none where there are none."""
+    """One user message with all entries, oldest first; nothing if there are no entries."""
     history = data.get(HISTORY)
     if not isinstance(history, list) or not history:
         return []
@@ -55,7 +55,7 @@ def remembered(data: Mapping[str, Any]) -> list[Message]:
 
 
 def text_of(entry: Any) -> str:
-    """What an entry says, whoever made it."""
+    """The text of an entry."""
     content = entry.get("content", entry) if isinstance(entry, dict) else entry
     if isinstance(content, str):
         return content

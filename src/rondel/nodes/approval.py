@@ -1,4 +1,4 @@
-"""Tools that a person has to allow, call by call."""
+"""Tools whose calls a person has to allow, one by one."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from rondel.nodes.human import as_text, chosen_action
 APPROVE, DENY = "approve", "deny"
 ACTIONS = [APPROVE, DENY]
 LONGEST = 2000
-"""Characters of a call's arguments that a person is shown."""
+"""The most characters of a call's arguments that a person is shown."""
 
 
 class ApprovalNeeded(Exception):
-    """A person is to be asked before the step goes on; `part` is what the answer is for."""
+    """Raised to ask a person before the step goes on; `part` names the call that is asked about."""
 
     def __init__(self, part: str, question: Question) -> None:
         super().__init__(part)
@@ -29,7 +29,7 @@ class ApprovalNeeded(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Approvals:
-    """Which tools need leave, and what the step asked for last.
+    """Knows which tools need approval, and which call the step asked about last.
 
     An answer counts for the call that was asked about and for no other: what was decided is
     journalled under its own name, so that no crash takes one answer for two.
@@ -39,7 +39,8 @@ class Approvals:
     asked: str = ""
 
     async def refusal(self, ctx: Context, call: ToolCall, part: str) -> str | None:
-        """Why the call may not be made, None if it may; ApprovalNeeded where nobody said yet."""
+        """Why the call is refused, or None if it is allowed; raises ApprovalNeeded if it is
+        undecided."""
         if call.name not in self.tools:
             return None
 

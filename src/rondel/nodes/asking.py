@@ -1,4 +1,4 @@
-"""Asking a language model on behalf of a step: leave of the budget, the stream, the bill."""
+"""Asks a language model for a step: reserves the budget, streams the answer, records the usage."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from rondel.nodes.tools import Toolbox
 
 Charge = Callable[[Usage], None]
 FALLBACK = "model_fallback"
-"""The kind of error that tells that a model could not answer, and the next one is asked."""
+"""The kind of the recorded error after which the next model is asked."""
 
 InputMode = Literal["messages", "prompt"]
 MAX_TOOL_CALLS = 10
 EMPTY_ANSWERS = 2
-"""How often a model may say nothing before the step fails."""
+"""How many empty answers a model may give before the step fails."""
 CLOCKS_APART = 0.005
-"""Seconds that the clock of the session may be behind that of the event loop."""
+"""The most seconds by which the session's clock may be behind the event loop's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """A model in a role: every call that a step makes of it goes through here."""
+    """A model with a role; every call that a step makes goes through here."""
 
     model: Model
     role: str = ""
@@ -51,11 +51,11 @@ class Asker:
     """Further models by their names, asked in this order when those before cannot answer."""
 
     async def ask(self, ctx: Context, request: Request, agent: str) -> Answer:
-        """The model's answer, told in the role, paid for, and streamed as that of `agent`."""
+        """The model's answer in its role, paid for, and streamed under the name `agent`."""
         return (await self.hear(ctx, request, agent)).answer
 
     async def hear(self, ctx: Context, request: Request, agent: str, asked: str = "") -> Heard:
-        """The same, and how many calls it took; a schema of the request's own is not checked."""
+        """The answer and the number of calls it took; a schema in the request is not checked."""
         if self.toolbox is None and (self.schema is None or request.schema is not None):
             return await self._answer(ctx, request, Stream(ctx, agent))
         talk = self.conversation(ctx, request, agent)
@@ -63,11 +63,11 @@ class Asker:
         return await talk.held()
 
     async def ask_quietly(self, ctx: Context, request: Request, agent: str) -> Answer:
-        """The model's answer, which nobody watches as it comes."""
+        """The model's answer, without streaming."""
         return (await self._answer(ctx, request, QuietStream(ctx, agent))).answer
 
     def conversation(self, ctx: Context, request: Request, agent: str) -> Conversation:
-        """The question with all that it may take to answer it."""
+        """A conversation that answers the request, with tools and repairs."""
         stream = Stream(ctx, agent)
 
         async def ask(request: Request) -> Answer:
@@ -82,7 +82,7 @@ class Asker:
         return talk
 
     async def _answer(self, ctx: Context, request: Request, stream: Stream) -> Heard:
-        """One answer that is whole, of the first model that gives one."""
+        """A complete answer from the first model that gives one."""
         asker, first = self, request
         for place, (name, model) in enumerate(self.fallback, 1):
             heard = await asker._tried(ctx, request, stream, place)
@@ -97,7 +97,7 @@ class Asker:
     async def _tried(
         self, ctx: Context, request: Request, stream: Stream, place: int
     ) -> Heard | None:
-        """The model's answer; None if it has none, which is journalled with what it took.
+        """The model's answer; None if it failed, which is journalled with its usage.
 
         So a model that has failed is not paid for again when the step runs again after a crash.
         """
@@ -128,7 +128,7 @@ class Asker:
     async def _whole(
         self, ctx: Context, request: Request, stream: Stream, charge: Charge | None = None
     ) -> Heard:
-        """One answer that is whole; when it says nothing, it is asked for once more."""
+        """A complete answer; the model is asked again when it says nothing."""
         for calls in range(1, EMPTY_ANSWERS + 1):
             answer = await self._call(ctx, request, stream, charge or ctx.charge)
             if not (answer.is_cut_off or answer.is_empty):
@@ -148,7 +148,7 @@ class Asker:
         return model if agent == ctx.node_id else f"{model} of the agent {agent!r}"
 
     async def _call(self, ctx: Context, request: Request, stream: Stream, charge: Charge) -> Answer:
-        """One call, within the time that the budgets around the step leave."""
+        """One call, within the time that the budgets around the step allow."""
         messages, stable = self._told(request)
         told = replace(
             request,
@@ -178,7 +178,8 @@ class Asker:
         return answer
 
     def _told(self, request: Request) -> tuple[list[Message], int]:
-        """All that the model is told, and how much of it stays the same; memory after the task."""
+        """All messages for the model, and how many of them stay the same; memory follows the
+        task."""
         said = [message for message in request.messages if not message.empty]
         stable = request.stable if len(said) == len(request.messages) else 0
         if self.input_mode != "messages":
@@ -191,14 +192,14 @@ class Asker:
 
 
 class _Answered(Exception):
-    """A model has answered, and needs no record of its own."""
+    """Raised with an answer that needs no sub-step of its own."""
 
     def __init__(self, heard: Heard) -> None:
         self.heard = heard
 
 
 class Stream:
-    """The tokens of one agent's answer as they come."""
+    """Streams the tokens of one agent's answer."""
 
     __slots__ = ("_ctx", "_heard", "_joiner", "agent")
 
@@ -209,7 +210,7 @@ class Stream:
         self._joiner = Joiner()
 
     def emit(self, chunk: str) -> None:
-        """Hand on a piece; an empty one says that what came before it is void."""
+        """Hand on a piece; an empty one makes what came before it void."""
         if not chunk:
             self._joiner.end()
             self._hand_on("")
@@ -236,25 +237,25 @@ class Stream:
         self._ctx.emit("token_stream", {"chunk": text, "agent": self.agent})
 
     def start_over(self) -> None:
-        """Another answer follows, in the place of what was heard."""
+        """Another answer follows and replaces what was streamed."""
         if self._heard:
             self.emit("")
 
 
 class QuietStream(Stream):
-    """Tokens that are for nobody outside."""
+    """A stream that shows nothing to anybody."""
 
     __slots__ = ()
 
     def emit(self, chunk: str) -> None:
-        """Nobody listens."""
+        """Ignored."""
 
     def think(self, chunk: str) -> None:
-        """Nobody listens."""
+        """Ignored."""
 
 
 def as_prompt(messages: Sequence[Message]) -> list[Message]:
-    """All messages as one of the user's; several are headed by where they come from."""
+    """All messages as one user message; with several, each has its source as a heading."""
     if not messages:
         return []
     if len(messages) == 1:
@@ -267,7 +268,7 @@ def as_prompt(messages: Sequence[Message]) -> list[Message]:
 
 
 def with_attachments(prompt: Message, messages: Sequence[Message]) -> Message:
-    """A message of text, and what is attached to others, each file once."""
+    """A text message with the attachments of other messages, each file once."""
     attached = {
         part.attachment: part
         for message in messages
@@ -284,7 +285,7 @@ def with_attachments(prompt: Message, messages: Sequence[Message]) -> Message:
 async def _in_time(
     answering: Awaitable[Answer], left: float | None, leave: Callable[[], Awaitable[None]]
 ) -> Answer:
-    """The answer, unless the time of a budget is up before: then there is no leave any more."""
+    """The answer; fails if the time of a budget is up before it comes."""
     deadline = asyncio.timeout(None if left is None else max(left, 0.0) + CLOCKS_APART)
     try:
         async with deadline:

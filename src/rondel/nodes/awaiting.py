@@ -1,4 +1,4 @@
-"""The waiting of compiled node types: plain Python, because compiled code never waits."""
+"""Awaits for compiled node types. Plain Python, because compiled code never awaits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def call(
 async def call_in_thread(
     function: Callable[[Context], Any], finish: Finish, ctx: Context
 ) -> Outcome:
-    """Call a function in a thread of its own; should its result have to be awaited, do that."""
+    """Call a function in a thread of its own, and await its result if it is awaitable."""
     from asyncio import to_thread
 
     def work() -> Any:
@@ -37,13 +37,13 @@ async def call_in_thread(
 
 
 async def settle(result: Awaitable[Any], finish: Finish, ctx: Context) -> Outcome:
-    """Wait for what a function returned."""
+    """Await what a function returned."""
     return finish(await result, ctx)
 
 
 async def do_now(
     process_now: Callable[[Context], Outcome | Awaitable[Outcome]], ctx: Context
 ) -> Outcome:
-    """Do what takes no waiting; should it after all, wait."""
+    """Call `process_now`, and await its result if it is awaitable."""
     outcome = process_now(ctx)
     return await outcome if isinstance(outcome, Awaitable) else outcome

@@ -1,4 +1,4 @@
-"""Long contexts made short: what an agent need not read word for word, a model sums up."""
+"""Shortens long contexts: a model sums up what an agent need not read word for word."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rondel.nodes.asking import Asker, as_prompt
 from rondel.nodes.model_config import ModelConfig
 
 COMPACTED = "context_compacted"
-"""The event that tells of a summary."""
+"""The event of a new summary."""
 
 ROLE = (
     "You keep the record of a piece of work that goes in rounds. Sum up what you are given for "
@@ -43,7 +43,7 @@ class SummaryAgentConfig(ModelConfig):
 
 
 class CompactConfig(BaseModel):
-    """When a context is too long, and what is left of it."""
+    """The size from which on a context is shortened, and what is kept of it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -59,23 +59,23 @@ class CompactConfig(BaseModel):
 
 
 class Summary(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a model wrote in the place of the first `messages` of what an agent had seen."""
+    """A summary that stands for the first `messages` messages of a context."""
 
     text: str = ""
     messages: int = 0
     digest: str = ""
     written: int = 0
-    """How many have been written so far, this one counted."""
+    """The number of summaries written so far, including this one."""
 
     @property
     def note(self) -> Message:
-        """As the agent is told it."""
+        """The summary as a message for the agent."""
         return Message(f"{HEADING}\n\n{self.text}", role="user", source="summary")
 
 
 @dataclass(frozen=True, slots=True)
 class Compactor:
-    """Replaces all but the task and the newest rounds, when that gets too long, by a summary."""
+    """Replaces all but the task and the newest rounds by a summary when a context gets too long."""
 
     asker: Asker
     over_tokens: int
@@ -84,7 +84,8 @@ class Compactor:
     async def fitted(
         self, ctx: Context, role: str, messages: Sequence[Message], known: Summary
     ) -> tuple[list[Message], Summary]:
-        """What the agent is to be shown, and the summary in it; of other messages it is void."""
+        """The messages to show, and the summary among them; a summary of other messages is
+        dropped."""
         first = 1 if messages and messages[0].source == TASK else 0
         last = max(len(messages) - len(ctx.new_messages), first)
         task, old, new = messages[:first], messages[first:last], messages[last:]
@@ -124,13 +125,14 @@ def _noted(summary: Summary) -> list[Message]:
 
 
 def _older_than(old: Sequence[Message], keep: int, node: str) -> int:
-    """How many messages are older than the newest `keep` rounds: an answer of the node ends one."""
+    """The number of messages before the newest `keep` rounds; the node's own answer ends a
+    round."""
     ends = [place for place, message in enumerate(old, 1) if is_own(message, node)]
     return ends[-keep - 1] if len(ends) > keep else 0
 
 
 def _digest(messages: Sequence[Message]) -> str:
-    """What tells these messages from others; nothing for none."""
+    """A digest that tells these messages from others; empty for no messages."""
     if not messages:
         return ""
     hashed = sha256()

@@ -28,7 +28,7 @@ import unicodedata
 from collections.abc import Iterable
 
 SCOPE = 300
-"""How many characters on either side of a phrase are looked at."""
+"""The characters on either side of a phrase that are looked at."""
 
 _APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\u02bc\u0060\u00b4", "'"))
 _QUOTES = re.compile('["“”«»「」『』*_]')
@@ -124,13 +124,13 @@ def agrees(text: str, phrases: Iterable[str]) -> bool:
 
 
 def _own_words(text: str) -> str:
-    """The text without what it quotes; a text that is nothing but a quotation stays."""
+    """The text without its quotations; a text that is one quotation stays as it is."""
     rest = _QUOTATION.sub(" … ", _QUOTED_LINE.sub("", text))
     return rest if any(map(str.isalnum, rest)) else text
 
 
 def _doubtful(text: str, start: int, end: int) -> bool:
-    """Whether it is a wish, a need, a condition, a question, somebody else's, or not the whole."""
+    """Whether a clause is a wish, a need, a condition, a question, another's view, or partial."""
     sentence = _NOT_DOUBTFUL.sub(
         " ", _after_last(_SENTENCE_END, text[max(0, start - SCOPE) : start])
     )
@@ -146,7 +146,7 @@ def _doubtful(text: str, start: int, end: int) -> bool:
 
 
 def _ends_with_a_tag(behind: str) -> bool:
-    """Whether a question is only asked at the end: "I agree, right?"."""
+    """Whether the text ends in a tag question, as in "I agree, right?"."""
     _, comma, last = behind.rpartition(",")
     return bool(comma) and _TAG.fullmatch(last) is not None
 

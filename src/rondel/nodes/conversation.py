@@ -1,4 +1,4 @@
-"""One question to a model and all that it takes to answer it: tools, and one repair."""
+"""A conversation with a model until one question is answered: with tools, and one repair."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rondel.nodes.tools import Execution, Offer, Toolbox, result_of
 from rondel.tools.context import ToolContext
 
 NAME_CHARACTERS = 64
-"""The most of a tool's name in the journal: a model may call it anything."""
+"""The most characters of a tool's name in the journal; a model may invent any name."""
 
 Ask = Callable[[Request], Awaitable[Answer]]
 
@@ -34,7 +34,7 @@ class Heard:
 
 @dataclass(slots=True)
 class Conversation:
-    """Asks, runs the tools that are called, asks again, until there is an answer that fits.
+    """Asks, runs the tools that the model calls, and asks again until an answer fits.
 
     With tools every turn and every call is a sub-step. Without, only an answer that has to be
     repaired is one: whatever is done when the step ends is in the step's own record.
@@ -48,16 +48,16 @@ class Conversation:
     schema: AnswerSchema | None = None
     max_tool_calls: int = 10
     max_tool_rounds: int | None = None
-    """How many answers may call tools; the next one counts, whatever it calls."""
+    """How many answers may call tools; the next answer is final."""
     asked: str = ""
-    """What a person was asked about last, in an earlier run of the step."""
+    """The call that a person was asked about in an earlier run of the step."""
     silences: int = 0
-    """How many answers said nothing and were asked for again."""
+    """The number of empty answers that were asked for again."""
     _turns: list[Turn] = field(default_factory=list)
     _offer: Offer | None = None
 
     async def held(self) -> Heard:
-        """The answer in the end."""
+        """The final answer."""
         called, repaired = 0, False
         while True:
             answer = await self._turn()
@@ -83,7 +83,7 @@ class Conversation:
 
     @property
     def calls(self) -> int:
-        """How many calls of the model it has taken, the one under way or failed counted."""
+        """The number of model calls so far, including one that is under way or failed."""
         return len(self._turns) + 1
 
     async def _turn(self) -> Answer:
@@ -119,7 +119,7 @@ class Conversation:
         )
 
     async def _read(self, answer: Answer) -> dict[str, Any] | Misfit:
-        """The answer's data; with a schema, what it says in it comes on top."""
+        """The answer's data; with a schema, the structured answer is added."""
         if self.schema is None:
             return answer.data
         read = await self.schema.read_beside(answer)
@@ -148,7 +148,7 @@ class Conversation:
         return answer.turn(results)
 
     async def _refusal(self, call: ToolCall, place: int, toolbox: Toolbox) -> str | None:
-        """Why a person did not allow a call; all are decided before any is made."""
+        """Why a person refused the call, or None; all calls are decided before any is made."""
         if not toolbox.approve:
             return None
         await self._opened(toolbox)
@@ -187,7 +187,7 @@ class Conversation:
     # Names and failures
 
     def _part(self, name: str) -> str:
-        """A name that is unique in the step: several conversations are told apart by their keys."""
+        """The unique name of a sub-step; the key tells apart several conversations of a step."""
         own = self.request.idempotency_key.removeprefix(self.ctx.idempotency_key).lstrip(":")
         return f"{own} {name}" if own else name
 
@@ -211,20 +211,20 @@ class Conversation:
 
 
 class _Fits(Exception):
-    """An answer that needs no repair, and no record of its own."""
+    """Raised with an answer that needs no repair and no sub-step of its own."""
 
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
 
 
 def _told_last(turn: Turn) -> str:
-    """What the model was told after its last answer: what its tools said, or what was wrong."""
+    """What the model was told after its last answer: results of tools, or an error."""
     told = [result.content for result in turn.results] or [turn.reply]
     return "\n\n".join(told)
 
 
 def _kept(answer: Answer) -> dict[str, Any]:
-    """An answer as the journal keeps it; what it took is in the record of the sub-step."""
+    """An answer as the journal keeps it; the sub-step's record holds its usage."""
     kept: dict[str, Any] = {"content": answer.content}
     if answer.data:
         kept["data"] = answer.data

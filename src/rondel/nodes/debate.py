@@ -51,7 +51,7 @@ OPTION_OF = {
     "rounds": "stable",
     "confidence": "adaptive",
 }
-"""Which mode each option of a consensus belongs to."""
+"""The mode that each option of a consensus belongs to."""
 
 JUDGEMENT_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -107,7 +107,7 @@ class DebateConfig(BaseModel):
 
     @property
     def speakers(self) -> list[str]:
-        """Everyone who speaks, each once."""
+        """Every speaker, once."""
         return list(dict.fromkeys(first for first, _ in self.agent_pairs))
 
     @property
@@ -118,7 +118,7 @@ class DebateConfig(BaseModel):
         return [command for each in (*self.agents.values(), *judges) for command in each.commands]
 
     def guarantee(self) -> Guarantee:
-        """Every turn of every round, and a judge who may be asked twice after each."""
+        """One call for every turn, and up to two for a judge after each round."""
         asked = [(self.agents[first].guarantee(), self.max_rounds) for first, _ in self.agent_pairs]
         judge = self.consensus.agent
         if self.exit_condition == "consensus" and judge is not None:
@@ -159,7 +159,7 @@ def _unknown(path: tuple[str | int, ...], name: str, names: Names) -> InitErrorD
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """Why a debate ended, whether that was its goal (None: it had none), and what led then."""
+    """The end of a debate: the reason, whether the goal was met (None without a goal), the lead."""
 
     reason: str
     goal_met: bool | None
@@ -167,7 +167,7 @@ class End:
 
 
 class DebateProcessor:
-    """Lets each pair speak in each round; every turn is journalled, so none is asked for twice.
+    """Lets each pair speak in each round; each turn is a durable sub-step.
 
     The node's state is how often each agent was called in the session.
     """
@@ -194,7 +194,7 @@ class DebateProcessor:
     async def _hear_all(
         self, hearing: Hearing, prompts: Prompts, round: int, said: list[Statement]
     ) -> None:
-        """One full round."""
+        """Run one full round."""
         phrases = self._config.consensus.phrases if self._mode == "keyword" else ()
         with_verdict = self._mode in ("stable", "adaptive")
         for turn, (speaker, opponent) in enumerate(self._config.agent_pairs, 1):
@@ -286,7 +286,7 @@ class DebateProcessor:
 
 
 def judgement_in(answer: Answer) -> dict[str, Any] | None:
-    """Whether there is consensus, and why, as a judge's answer says; None if it does not."""
+    """The verdict of a judge's answer and its reason; None if the answer holds none."""
     for each in said_in(answer):
         consensus = each.get("consensus")
         if isinstance(consensus, str):

@@ -106,7 +106,7 @@ class Prompts:
         phrases: Sequence[str] = (),
         with_verdict: bool = False,
     ) -> str:
-        """What a speaker is told: the topic, the round, the whole history, and what to do."""
+        """The prompt of a speaker: the topic, the round, the whole history, the task."""
         words = self.words
         names = {"speaker": speaker, "opponent": opponent}
         parts = [
@@ -123,7 +123,7 @@ class Prompts:
         return _joined(parts)
 
     def judge(self, round: int, said: Sequence[Mapping[str, Any]]) -> str:
-        """What a judge is told after a round."""
+        """The prompt of the judge after a round."""
         question = self.words.judge.replace("{round}", str(round))
         question = question.replace("{max_rounds}", str(self.max_rounds))
         return _joined([self.topic, *self._history(said), question])

@@ -1,4 +1,4 @@
-"""The node type `fact_check`: an agent checks the claims of a text, and the way goes by that."""
+"""The node type `fact_check`: an agent checks the claims of a text; the result picks the edge."""
 
 from __future__ import annotations
 
@@ -69,11 +69,11 @@ class FactCheckConfig(BaseModel):
 
     @property
     def commands(self) -> list[str]:
-        """The programs that the check starts."""
+        """The programs that the checker's tools start."""
         return self.checker.commands
 
     def guarantee(self) -> Guarantee:
-        """One check, mended once at most, and a way that goes by it."""
+        """One check, repaired once at most; the result picks the edges."""
         checker = self.checker
         limit = checker.max_tool_calls if checker.tools else 0
         calls = calls_of([(guarantee_of_agent(checker.options, CLAIMS_SCHEMA, limit), 1)])
@@ -90,7 +90,7 @@ class FactCheckConfig(BaseModel):
 
 
 class FactCheckProcessor:
-    """Asks for the claims, counts those that hold, and says which way to go.
+    """Asks for the claims, counts those that hold, and picks the edges.
 
     A check that fails says so and is not verified. The node's state is the number of calls so far.
     """
@@ -131,7 +131,7 @@ class FactCheckProcessor:
         )
 
     def _judged(self, claim: Claim) -> Claim:
-        """A claim that the checker is not sure of is not verified, whatever it says."""
+        """A claim; it is not verified if the checker's confidence is too low."""
         sure = claim["confidence"] >= self._threshold
         return {**claim, "verified": bool(claim["verified"]) and sure}
 

@@ -1,4 +1,4 @@
-"""What a fact checker is told and what a check is summed up as, in the language of its topic."""
+"""The prompts and summaries of a fact check, in the language of its topic."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Prompts:
         return cls(topic, CHINESE_WORDING if language_of(topic) is CHINESE else ENGLISH_WORDING)
 
     def check(self) -> str:
-        """What the checker is told."""
+        """The prompt of the checker."""
         parts = (self.topic, self.words.ask, FORM, self.words.form)
         return "\n\n".join(part for part in parts if part)
 
@@ -101,7 +101,7 @@ class Prompts:
         return "\n".join([head, *map(self._line, claims)])
 
     def failure(self, error: str) -> str:
-        """What is said of a check that came to nothing."""
+        """The summary of a check that failed."""
         return self.words.failed.format(error=error)
 
     def _line(self, claim: Claim) -> str:

@@ -16,7 +16,7 @@ class FunctionNodeConfig(FunctionConfig):
     blocking: bool = Field(default=False, strict=True)
 
     def guarantee(self) -> Guarantee:
-        """It may say anything, along all its edges."""
+        """It may emit anything, along all its edges."""
         return PROMISE
 
 

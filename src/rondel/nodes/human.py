@@ -14,7 +14,7 @@ from rondel.graph.guarantees import NO_KEYS, Calls, Guarantee, LoopGuard
 from rondel.graph.quantities import Duration
 
 BETWEEN = " \t\r\n:：,，;；.。-–—"
-"""What may stand between an action and the comment on it."""
+"""Characters between an action and the comment on it."""
 
 FAIL = "fail"
 REVISE = "revise"
@@ -32,7 +32,7 @@ class HumanConfig(BaseModel):
     max_revisions: Annotated[int, Field(strict=True, ge=1)] | None = None
 
     def guarantee(self) -> Guarantee:
-        """An answer; of the action `revise` no more than `max_revisions`."""
+        """It emits an answer, and the action `revise` at most `max_revisions` times."""
         others = [action for action in self.actions if action.strip().casefold() != REVISE]
         guard = None
         if self.max_revisions is not None:
@@ -74,14 +74,14 @@ class HumanConfig(BaseModel):
 
 
 class Asked(msgspec.Struct, omit_defaults=True):
-    """The node's private state: until when it waits, and how often it was told to revise."""
+    """The node's private state: its deadline, and how often the answer was `revise`."""
 
     deadline: float | None = None
     revisions: int = 0
 
 
 class HumanProcessor:
-    """Asks, waits, and emits the answer; an answer that is no action is asked for again."""
+    """Asks, waits, and emits the answer; asks again if the answer is not one of the actions."""
 
     __slots__ = ("_actions", "_config", "_otherwise")
 
@@ -109,7 +109,7 @@ class HumanProcessor:
         return Emit((Message(text, data, "user"),), self._state(asked))
 
     def _offered(self, asked: Asked) -> list[str]:
-        """The actions; not to revise, once that was chosen as often as it may be."""
+        """The actions on offer, without `revise` once it was chosen often enough."""
         most = self._config.max_revisions
         if most is None or asked.revisions < most:
             return self._actions
@@ -135,7 +135,7 @@ class HumanProcessor:
 
 
 def as_text(answer: Any) -> str:
-    """An answer as text; one that is not text reads as its JSON."""
+    """An answer as text; anything but text becomes JSON."""
     return answer if isinstance(answer, str) else msgspec.json.encode(answer).decode()
 
 

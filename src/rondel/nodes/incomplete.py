@@ -1,4 +1,4 @@
-"""Answers that are not whole: cut off, filtered or empty; they are told, and never handed on."""
+"""Incomplete answers (cut off, filtered, empty): they are reported and never handed on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LENGTH = "length"
 
 
 async def tell(ctx: Context, request: Request, answer: Answer, place: int) -> None:
-    """Tell it as a durable event; `place` counts the calls that this answer took."""
+    """Emit a durable event of it; `place` counts the calls that this answer took."""
 
     async def fields() -> dict[str, Any]:
         return {
@@ -29,7 +29,7 @@ async def tell(ctx: Context, request: Request, answer: Answer, place: int) -> No
 
 
 def cut_off(answer: Answer, who: str) -> ModelError:
-    """What a step fails with whose model stopped before it was done."""
+    """The error of a step whose model stopped before the answer was complete."""
     reason, chars = answer.finish_reason, len(answer.content)
     told = f" ({answer.refusal})" if answer.refusal else ""
     if reason.lower() == LENGTH and answer.is_empty:
@@ -48,5 +48,5 @@ def cut_off(answer: Answer, who: str) -> ModelError:
 
 
 def silent(who: str, times: int) -> ModelError:
-    """What a step fails with whose model says nothing."""
+    """The error of a step whose model says nothing."""
     return ModelError(f"{who} answered nothing, {times} times in a row; change the input or role")

@@ -1,4 +1,4 @@
-"""The node type `literal`: always says the same."""
+"""The node type `literal`: always emits the same text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rondel.graph.guarantees import NO_KEYS, Calls, Guarantee
 
 
 class LiteralConfig(BaseModel):
-    """The text and in whose role it is said."""
+    """The text and the role of its message."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -21,7 +21,7 @@ class LiteralConfig(BaseModel):
     role: Literal["user", "assistant", "system"] = "user"
 
     def guarantee(self) -> Guarantee:
-        """It always says the same."""
+        """It always emits the same text."""
         return Guarantee(
             routes=False,
             emits=True,
@@ -34,7 +34,7 @@ class LiteralConfig(BaseModel):
 
 
 class LiteralProcessor:
-    """Emits its one message, whatever comes in."""
+    """Emits its one message, whatever its input is."""
 
     __slots__ = ("_content", "_role")
 
@@ -46,7 +46,7 @@ class LiteralProcessor:
         return self.process_now(ctx)
 
     def process_now(self, ctx: Context) -> Emit:  # noqa: ARG002
-        """The message; there is nothing to wait for."""
+        """The message; nothing is awaited."""
         return Emit((Message(self._content, role=self._role, own_role=self._role != "user"),))
 
 

@@ -16,7 +16,7 @@ from rondel.nodes.deciding import CONSENSUS, LoopProcessor, ways
 MAX_ROUNDS = "max_rounds"
 VARIABLES = ("data", "text", "round")
 REPORTED = frozenset({"should_exit", "exit_reason", "current_round", "timestamp", "goal_met"})
-"""The data that it emits of its own."""
+"""The keys of the data that the node adds."""
 
 
 class LoopConfig(BaseModel):

@@ -1,4 +1,4 @@
-"""The node type `loop_counter`: silent until it has been triggered often enough."""
+"""The node type `loop_counter`: emits nothing until it has been triggered often enough."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rondel.graph.guarantees import Calls, Guarantee, LoopGuard
 
 
 class LoopCounterConfig(BaseModel):
-    """How often it is silent, what it says then, and whether it starts again."""
+    """The limit, the message at the limit, and whether the count starts again then."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -22,7 +22,7 @@ class LoopCounterConfig(BaseModel):
     message: str | None = None
 
     def guarantee(self) -> Guarantee:
-        """It speaks at the limit, and along all its edges."""
+        """It emits at the limit only, along all its edges."""
         guard = LoopGuard("loop_counter {}", self.max_iterations, silent=True)
         return Guarantee(
             routes=False,
@@ -36,7 +36,7 @@ class LoopCounterConfig(BaseModel):
 
 
 class LoopCounterProcessor:
-    """Counts its executions in the session; at the limit and past it, it speaks."""
+    """Counts its executions in the session; it emits at the limit and past it."""
 
     __slots__ = ("_config", "_text")
 

@@ -1,4 +1,4 @@
-"""The node type `loop_timer`: silent until enough time has passed since its first trigger."""
+"""The node type `loop_timer`: emits nothing until its time since the first trigger is over."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ SECONDS = {"seconds": 1.0, "minutes": 60.0, "hours": 3600.0}
 
 
 class LoopTimerConfig(BaseModel):
-    """How long it is silent, or passes messages on, what it says then, and whether it restarts."""
+    """The duration, whether messages pass before, the message at the end, and whether it
+    restarts."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -28,11 +29,11 @@ class LoopTimerConfig(BaseModel):
 
     @property
     def seconds(self) -> float:
-        """How long it is silent, or passes messages on."""
+        """The duration in seconds."""
         return self.max_duration * SECONDS[self.duration_unit]
 
     def guarantee(self) -> Guarantee:
-        """It speaks when the time is over, and along all its edges."""
+        """It emits when the time is over, along all its edges."""
         guard = LoopGuard("loop_timer {}", seconds=self.seconds, silent=not self.passthrough)
         return Guarantee(
             routes=False,
@@ -46,7 +47,7 @@ class LoopTimerConfig(BaseModel):
 
 
 class LoopTimerProcessor:
-    """Measures the session's running time; at the limit and past it, it speaks."""
+    """Measures the session's running time; it emits at the limit and past it."""
 
     __slots__ = ("_config", "_limit", "_text")
 

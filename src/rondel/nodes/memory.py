@@ -1,4 +1,4 @@
-"""The node type `memory`: what the session's group remembers, for those who come after."""
+"""The node type `memory`: hands on what the session's group remembers."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from rondel.nodes.relevance import best, by_words, merged
 MEMORY = "memory"
 NOBODY = Group("", own=True)
 PIECE, OVERLAP = 500, 50
-"""Characters of a piece of a document, and how many of them the next piece has too."""
+"""The size of a document's pieces, and the overlap of two pieces, in characters."""
 
 SENTENCE_ENDS = "。！？.!?\n"
 
 
 class MemoryDocument(BaseModel):
-    """A text that can be found; one that is long is several."""
+    """A text that can be found; a long one is split into pieces."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -47,7 +47,7 @@ class MemoryDocument(BaseModel):
 
 
 class MemoryConfig(BaseModel):
-    """How much it retrieves, and by what."""
+    """How many entries it retrieves, and how it compares them."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -74,12 +74,12 @@ class MemoryConfig(BaseModel):
     )
 
     def guarantee(self) -> Guarantee:
-        """It hands its input on, with what is remembered."""
+        """It emits its input with the memories added."""
         keys = frozenset({HISTORY})
         return Guarantee(routes=False, emits=True, keys=keys, free_text=False, calls=self._calls())
 
     def _calls(self) -> Calls:
-        """One call for the question, one for the entries that are new, each tried so often."""
+        """One call for the question and one for new entries, each with its attempts."""
         if self.embedding is None:
             return Calls()
         options = self.embedding.options
@@ -120,7 +120,7 @@ class MemoryProcessor:
     async def _found(
         self, ctx: Context, entries: Sequence[MemoryEntry]
     ) -> list[tuple[MemoryEntry, float | None]]:
-        """What of the entries to retrieve, newest first; with its similarity, if that is known."""
+        """The entries to hand on, newest first, with their similarity if that is known."""
         if not entries or not ctx.text.strip():
             return [(entry, None) for entry in entries[: self._limit]]
         texts = [text_of(msgspec.to_builtins(entry.content)) for entry in entries]
@@ -134,7 +134,7 @@ class MemoryProcessor:
 
 
 async def _nearness(ctx: Context, embedder: Embedder, texts: list[str]) -> list[float] | None:
-    """How near each text is to what the node was given; None if the model cannot tell."""
+    """The similarity of each text to the node's input; None if the model fails."""
     try:
         question = await _paid(ctx, embedder.embed([ctx.text], "query"))
         known = await _paid(ctx, embedder.embed(texts, "document"))
@@ -145,7 +145,7 @@ async def _nearness(ctx: Context, embedder: Embedder, texts: list[str]) -> list[
 
 
 async def _paid(ctx: Context, embedding: Awaitable[Embedded]) -> Embedded:
-    """The embeddings, with leave of the budgets, and in the ledger."""
+    """The embeddings, reserved in the budgets and recorded in the ledger."""
     await ctx.reserve(lambda: None)
     embedded = await embedding
     for usage in embedded.usages:
@@ -154,7 +154,7 @@ async def _paid(ctx: Context, embedding: Awaitable[Embedded]) -> Embedded:
 
 
 def pieces(text: str) -> list[str]:
-    """A text in pieces of a length that can be compared, cut where a sentence ends if one does."""
+    """A text in pieces of comparable length, cut at the end of a sentence where possible."""
     found: list[str] = []
     start = 0
     while start < len(text):

@@ -1,4 +1,4 @@
-"""The named agents inside one node: each call a durable sub-step, counted over the session."""
+"""The named agents inside one node; each call is a durable sub-step."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AgentName = Annotated[str, Field(min_length=1, pattern=r"\S")]
 
 
 def topic_of(ctx: Context) -> str:
-    """What the node's agents are asked about: the new text, or else all that the node sees."""
+    """The topic for the node's agents: the new text, or else all that the node sees."""
     return ctx.text.strip() or "\n\n".join(
         message.readable for message in ctx.messages if not message.empty
     )
@@ -51,7 +51,7 @@ class Hearing:
         schema: dict[str, Any] | None = None,
         after: Sequence[Message] = (),
     ) -> Any:
-        """What `kept` makes of the agent's answer to the prompt, journalled under `part`.
+        """The agent's answer to the prompt after `kept` was applied, journalled under `part`.
 
         `after` is what was said before the prompt, if anything.
         """
@@ -81,7 +81,7 @@ class Hearing:
         schema: dict[str, Any],
         round: int,
     ) -> dict[str, Any] | None:
-        """What `reading` finds in the agent's answer; what it cannot read is asked for once more.
+        """What `reading` finds in the agent's answer; an unreadable answer is asked for once more.
 
         None if the second answer cannot be read either.
         """
@@ -121,7 +121,7 @@ class Hearing:
         )
 
     async def _failed(self, part: str) -> int:
-        """How many calls for a part were in vain.
+        """The number of calls for a part that failed.
 
         All parts that came to an end are in the journal. So when the step is tried again, the
         first one that is not there is the one that failed, and that is journalled here.
@@ -144,7 +144,7 @@ class Hearing:
 
 
 class _NotJournalled(Exception):
-    """A sub-step is not in the journal."""
+    """Raised for a sub-step that is not in the journal."""
 
 
 async def _noted() -> bool:

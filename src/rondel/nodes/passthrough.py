@@ -1,4 +1,4 @@
-"""The node type `passthrough`: hands on what it gets."""
+"""The node type `passthrough`: emits its input again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rondel.graph.guarantees import QUIET, Guarantee
 
 
 class PassthroughConfig(BaseModel):
-    """Whether only the last message goes on, or all of them, or what most of them say."""
+    """Which messages go on: the last, all, or what most of them say."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -26,12 +26,12 @@ class PassthroughConfig(BaseModel):
     )
 
     def guarantee(self) -> Guarantee:
-        """It hands on what it gets."""
+        """It emits its input."""
         return QUIET
 
 
 def passed_on(message: Message) -> Message:
-    """The message as a new one: all of it but where it was."""
+    """The message as a new one, without where it came from."""
     kept, own_role = message.kept, message.own_role
     return Message(message.content, message.data, message.role, "", kept, own_role)
 
@@ -57,7 +57,7 @@ class PassthroughProcessor:
         return self.process_now(ctx)
 
     def process_now(self, ctx: Context) -> Emit:
-        """The messages; there is nothing to wait for."""
+        """The messages; nothing is awaited."""
         messages = ctx.messages
         if not messages:
             return Emit((Message(),))

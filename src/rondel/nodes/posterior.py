@@ -1,4 +1,4 @@
-"""How probable it is that a lead lasts, by a Beta posterior that begins with no opinion."""
+"""The probability that a lead lasts, by a Beta posterior with a uniform prior."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from math import comb
 
 
 def stays_ahead(ahead: int, behind: int) -> float:
-    """The probability that more than half are for the leader, after so many for it and not.
+    """The probability that more than half are for the leader, after so many for and against it.
 
     A Beta(ahead + 1, behind + 1) above one half: the same as tosses of a coin.
     """

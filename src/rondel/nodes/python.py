@@ -62,7 +62,7 @@ class PythonConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     runs_python: ClassVar[bool] = True
-    """A run needs leave for it."""
+    """Marks a node that needs permission to run Python."""
 
     runs: Literal["code", "message"] = Field(
         "code",
@@ -102,12 +102,12 @@ class PythonConfig(BaseModel):
         return code
 
     def guarantee(self) -> Guarantee:
-        """It may say anything, along all its edges, and asks no model."""
+        """It may emit anything, along all its edges, and calls no model."""
         return Guarantee(routes=False, emits=True, passes=False, calls=Calls())
 
 
 class Files(Protocol):
-    """Where the content of attachments is."""
+    """Gives the content of attachments."""
 
     async def load(self, part: Part) -> bytes: ...
 
@@ -150,20 +150,20 @@ class Script:
 
     @property
     def name(self) -> str:
-        """How the file is called."""
+        """The file's name."""
         return f"{UNSAFE.sub('_', self.node) or 'script'}.py"
 
     @property
     def environment(self) -> dict[str, str]:
-        """What tells the script about itself."""
+        """The environment variables of the script."""
         return {"MAC_CODE_WORKSPACE": ".", "MAC_CODE_SCRIPT": self.name, "MAC_NODE_ID": self.node}
 
     def write(self, folder: Path) -> None:
-        """Put the file there."""
+        """Write the file into a folder."""
         (folder / self.name).write_text(f"{self.source}\n", "utf-8", "replace")
 
     def failed(self, error: str, code: int | None = None, stderr: str = "") -> Message:
-        """What the node says when it cannot run, or fails."""
+        """The output when the script fails or cannot run."""
         lines = [FAILED, error]
         if code is not None:
             lines.append(f"exit_code={code}")
@@ -200,7 +200,7 @@ class PythonProcessor:
     # What goes in
 
     async def _lay_out(self, messages: Sequence[Message], folder: Path) -> tuple[list[str], int]:
-        """Put the attachments where the code will find them; their names, and their size."""
+        """Put the attachments into the code's folder; returns their names and total size."""
         work = folder / "work"
         work.mkdir()
         parts = [
@@ -330,7 +330,7 @@ async def _end(
     stdout: asyncio.StreamReader,
     stderr: asyncio.StreamReader,
 ) -> None:
-    """Let nothing of it be left: the runner clears up when its input ends, or is killed too."""
+    """End the runner and all it started: it clears up when its input ends, else it is killed."""
     stdin.close()
     try:
         with suppress(TimeoutError):
@@ -344,7 +344,7 @@ async def _end(
 
 
 def _kill_groups(process: asyncio.subprocess.Process, folder: Path) -> None:
-    """Kill the runner, and the code that it could not clear up."""
+    """Kill the runner and the process groups that it left."""
     groups = [process.pid] if process.returncode is None else []
     with suppress(OSError, ValueError):
         groups.append(int((folder / "group").read_text()))

@@ -1,4 +1,4 @@
-"""How much each of several texts has to do with a question, by their words or their meaning."""
+"""The relevance of texts to a question, by their words or their embeddings."""
 
 from __future__ import annotations
 

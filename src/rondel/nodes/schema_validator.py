@@ -1,4 +1,4 @@
-"""A validator of JSON Schema that fetches nothing and whose patterns hold up nobody."""
+"""A validator of JSON Schema that fetches nothing and matches patterns with a time limit."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def validator_of(schema: dict[str, Any]) -> Validator:
 
 
 def check_patterns(schema: dict[str, Any]) -> None:
-    """Refuse what this validator cannot match in bounded time."""
+    """Raise for a pattern that cannot be matched in bounded time."""
     names = set(_keywords(schema))
     if {"unevaluatedProperties", "patternProperties"} <= names:
         raise ValueError(

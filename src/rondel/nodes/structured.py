@@ -1,4 +1,4 @@
-"""Structured answers: the JSON Schema that an answer must fit, and what it says in it."""
+"""Structured answers: the JSON Schema that they must fit, and the object in them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LARGE = 10_000
 """Characters from which on an answer is checked in a thread: about 10 ms of work."""
 
 ERROR_CHARACTERS = 300
-"""The most of one error that is told: it may quote the whole answer."""
+"""The most characters of one error, which may quote the whole answer."""
 
 NOTHING = "there is no JSON object in it"
 
@@ -33,7 +33,7 @@ class Misfit:
 
     @property
     def correction(self) -> str:
-        """What the model is told."""
+        """The errors as a message to the model."""
         return (
             "This answer does not fit the JSON Schema that was asked for: "
             f"{'; '.join(self.errors)}. Answer again with exactly one JSON object that fits it, "
@@ -48,13 +48,13 @@ class AnswerSchema:
     schema: dict[str, Any]
 
     async def read_beside(self, answer: Answer) -> dict[str, Any] | Misfit:
-        """The same as `read`; a large answer is checked beside the event loop."""
+        """As `read`, but a large answer is checked in a thread."""
         if len(answer.content) < LARGE and len(repr(answer.data)) < LARGE:
             return self.read(answer)
         return await asyncio.to_thread(self.read, answer)
 
     def read(self, answer: Answer) -> dict[str, Any] | Misfit:
-        """What the answer says in the schema: in its data, else in the last JSON in its text."""
+        """The object of the answer that fits: its data, else the last JSON in its text."""
         said: list[dict[str, Any]] = [answer.data, *reversed(objects_in(answer.content))]
         said = [each for each in said if each]
         for each in said:

@@ -1,4 +1,4 @@
-"""Ballots, counted: what has been decided, and what those who are left can still change."""
+"""Counts ballots: the outcome so far, and whether the ones that are left can change it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rondel.nodes.posterior import passes
 from rondel.nodes.vote_prompts import Ballot
 
 SLACK = 1e-9
-"""What a ratio may fall short of the threshold: 2 of 3 reach a threshold of 0.6666666667."""
+"""The tolerance of the threshold: 2 of 3 reach 0.6666666667."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +23,12 @@ class Tally:
     confidence: float | None = None
 
     def count(self, decision: str) -> int:
-        """How many decided so."""
+        """The number of ballots with this decision."""
         return sum(ballot["decision"] == decision for ballot in self.ballots)
 
     @property
     def left(self) -> int:
-        """How many have not been asked."""
+        """The number of voters not yet asked."""
         return 0 if self.voters is None else self.voters - len(self.ballots)
 
     @property
@@ -39,12 +39,12 @@ class Tally:
 
     @property
     def has_quorum(self) -> bool:
-        """Whether enough did not abstain."""
+        """Whether enough voters did not abstain."""
         return self._is_quorate(self.count("yes") + self.count("no") + self.left)
 
     @property
     def foreseen(self) -> bool | None:
-        """Whether it passes, as soon as that is known or probable enough; None before."""
+        """Whether the vote passes, once that is certain or probable enough; None before."""
         yes, no, left = self.count("yes"), self.count("no"), self.left
         ends = {
             self._passes(yes + more, no + against)
@@ -61,7 +61,7 @@ class Tally:
         return probably > 0.5
 
     def _passes(self, yes: int, no: int) -> bool:
-        """Whether so many of each pass; without a vote cast they do not."""
+        """Whether `yes` against `no` passes; no votes do not."""
         if not yes + no or not self._is_quorate(yes + no):
             return False
         return yes / (yes + no) + SLACK >= self.threshold

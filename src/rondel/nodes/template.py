@@ -21,7 +21,7 @@ class TemplateConfig(BaseModel):
     template: Annotated[str, Field(min_length=1), AfterValidator(checked_template)]
 
     def guarantee(self) -> Guarantee:
-        """It says what the template makes, along all its edges, and asks no model."""
+        """It emits the filled template, along all its edges, and calls no model."""
         return Guarantee(routes=False, emits=True, keys=NO_KEYS, passes=False, calls=Calls())
 
 
@@ -37,7 +37,7 @@ class TemplateProcessor:
         return self.process_now(ctx)
 
     def process_now(self, ctx: Context) -> Emit:
-        """The text; there is nothing to wait for."""
+        """The filled template; nothing is awaited."""
         if not ctx.messages:
             return Emit((Message(role="user"),))
         return Emit((Message(self._render(ctx.messages[-1].text), role="user"),))

@@ -1,4 +1,4 @@
-"""The tools of an agent: which it may use, how long each may take, and what comes of a call."""
+"""The tools of an agent: which it may use, their time limits, and the results of calls."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ from rondel.tools.servers import connection_to
 from rondel.tools.tool import COMMANDS, Tool, ToolFailed
 
 TIMEOUT = 60.0
-"""Seconds that one call may take where nothing else is set."""
+"""The default time limit of one call, in seconds."""
 
 OUTPUT_BYTES = 100_000
-"""The most of an output that a model is told, and a journal keeps."""
+"""The most bytes of an output that a model is told and a journal keeps."""
 
 LONGEST_NAME = 64
 NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{LONGEST_NAME}}}")
-"""What every provider takes as the name of a tool."""
+"""The names of tools that every provider accepts."""
 
 UNSAYABLE = re.compile(r"[^A-Za-z0-9_-]")
 
@@ -87,7 +87,7 @@ ToolEntry = FunctionEntry | ServerEntry
 
 
 def entry_type(registry: Registry) -> Any:
-    """What stands in `tools`: a function that `registry` knows, by its name, or an MCP server."""
+    """The type of an entry of `tools`: the name of a function of `registry`, or an MCP server."""
     name = Annotated[
         str, AfterValidator(registered(registry, "function")), AfterValidator(_callable_by_models)
     ]
@@ -126,7 +126,7 @@ class ServerTool:
     server: ServerConfig
     name: str
     spec: ToolSpec
-    """What the model is told: there it may have another name."""
+    """The tool as the model is told it, perhaps under another name."""
 
     async def prepare(self) -> None:
         await (await connection_to(self.server)).open()
@@ -143,15 +143,15 @@ class Offer:
     tools: Mapping[str, tuple[Tool, float]]
     withheld: frozenset[str] = frozenset()
     registry: Registry | None = None
-    """Where the files of tools are kept."""
+    """Keeps the files that tools return."""
 
     @property
     def specs(self) -> list[ToolSpec]:
-        """What the model is told of them."""
+        """The tools as the model is told them."""
         return [tool.spec for tool, _ in self.tools.values()]
 
     async def run(self, call: ToolCall, context: ToolContext = NOWHERE) -> Execution:
-        """What came of a call; whatever goes wrong is told to the model, not raised."""
+        """The result of a call; errors are told to the model, not raised."""
         given: Any = call.malformed or call.arguments
         told = {"tool": call.name, "input": given}
         try:
@@ -166,7 +166,7 @@ class Offer:
         return {**told, "output": _cut(error), "failed": True}
 
     async def _kept(self, output: Output, context: ToolContext) -> Execution:
-        """What a tool said, as it is journalled: its files are kept beside, and named."""
+        """A tool's result as it is journalled; its files are kept as attachments."""
         if not output.files:
             return {"output": _cut(output.text)}
         if self.registry is None:
@@ -221,7 +221,7 @@ class Toolbox:
         self._registry = registry
 
     async def open(self) -> Offer:
-        """What can be called now; StepFailed where a server cannot be had."""
+        """The tools on offer now; raises StepFailed if a server cannot be reached."""
         found: list[tuple[Tool, float]] = [*self._functions]
         withheld: set[str] = set()
         for entry in self._servers:
@@ -280,7 +280,7 @@ def _prefixed(prefix: str, name: str) -> str:
 
 
 def sayable(names: Sequence[str]) -> dict[str, str]:
-    """Each name as every provider takes it; the same names always become the same."""
+    """Each name in a form that every provider accepts; the result depends on the names only."""
     said = {name: name for name in names if NAME.fullmatch(name)}
     for name in names:
         if name in said:
@@ -303,18 +303,18 @@ def result_of(call: ToolCall, execution: Execution) -> ToolResult:
 
 
 async def _loaded(part: Part, files: Attachments) -> File:
-    """A file that a function named by what is kept of it: the session is to have it too."""
+    """The content of a kept file that a function named; the session refers to it from now on."""
     return File(await files.load(part), part.media_type, part.name)
 
 
 def _named(part: Part) -> str:
-    """A file in words, for whoever cannot see it."""
+    """A line of text for a file that the model cannot see."""
     kind = f"{part.media_type}, {part.size} bytes"
     return f"[{part.name}: {kind}]" if part.name else f"[{kind}]"
 
 
 def _cut(output: str) -> str:
-    """The output, or its beginning and a note where it is too long."""
+    """The output; one that is too long is cut, with a note."""
     output = whole(output)
     encoded = output.encode()
     if len(encoded) <= OUTPUT_BYTES:

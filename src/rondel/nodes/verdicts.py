@@ -1,4 +1,4 @@
-"""The verdicts of those who debate: whether they have settled, and which leads."""
+"""The verdicts of a debate: whether they are stable, and which one leads."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Lead:
 
 
 def said_in(answer: Answer) -> list[dict[str, Any]]:
-    """What an answer says in structure: its data first, then the JSON in its text from the end."""
+    """The objects of an answer: its data first, then the JSON in its text from the end."""
     return [answer.data, *reversed(objects_in(answer.content))]
 
 

@@ -28,7 +28,7 @@ YES_FROM = 6
 """The lowest score that stands for yes where a ballot has a score and no decision."""
 
 _SUFFIX = re.compile(r"( again| malformed| failed \d+)+$")
-"""What the journal adds to a ballot's name."""
+"""The suffix of a ballot's name in the journal."""
 
 BALLOT_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -71,7 +71,7 @@ class VoteConfig(BaseModel):
         return [command for voter in self.agents.values() for command in voter.commands]
 
     def guarantee(self) -> Guarantee:
-        """Every agent is asked, once more if its ballot cannot be read; one way or the other."""
+        """Every agent is asked, twice if its ballot cannot be read; the outcome picks the edges."""
         return Guarantee(
             alternatives=ways,
             emits=True,
@@ -116,7 +116,7 @@ def ways(edges: Sequence[Exit]) -> tuple[Sequence[Exit], Sequence[Exit]]:
 
 
 class VoteProcessor:
-    """Asks the agents, counts, and says which way to go.
+    """Asks the agents, counts the ballots, and picks the edges.
 
     The node's state is how often each agent was called in the session.
     """
@@ -151,7 +151,7 @@ class VoteProcessor:
         return [each for each in ballots if isinstance(each, dict)]
 
     async def _in_turn(self, hearing: Hearing, prompts: Prompts) -> list[Ballot]:
-        """The ballots that it takes until the outcome is known, or probable enough."""
+        """The ballots up to the one that makes the outcome certain, or probable enough."""
         ballots: list[Ballot] = []
         for name in self._agents:
             ballots.append(await self._ballot(hearing, name, prompts))

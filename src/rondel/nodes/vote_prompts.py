@@ -1,4 +1,4 @@
-"""What the voters are told and what a vote is summed up as, in the language of its topic."""
+"""The prompts and summaries of a vote, in the language of its topic."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Prompts:
         return cls(topic, vote_type, CHINESE_WORDING if chinese else ENGLISH_WORDING)
 
     def ballot(self, name: str) -> str:
-        """What a voter is told."""
+        """The prompt of a voter."""
         words = self.words
         form = words.yes_no if self.vote_type == "yes_no" else words.score_1_10
         parts = (self.topic, words.ask.format(name=name), form)

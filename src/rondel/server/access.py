@@ -1,4 +1,4 @@
-"""Who calls, and what they may do and see."""
+"""The caller of a request, and what it may do and see."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rondel.server.problems import Refusal
 
 Role = Literal["viewer", "operator", "admin"]
 ROLES: tuple[Role, ...] = ("viewer", "operator", "admin")
-"""Each may what those before it may."""
+"""The roles; each includes those before it."""
 
 GROUP = "group"
 """The label of a session's group."""
@@ -22,31 +22,31 @@ GROUP = "group"
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Somebody who calls; `groups` is None for those who see all."""
+    """A caller; `groups` is None for one that sees all sessions."""
 
     name: str
     role: Role
     groups: frozenset[str] | None = None
 
     def may(self, role: Role) -> bool:
-        """Whether their role includes that one."""
+        """Whether the caller's role includes this one."""
         return ROLES.index(self.role) >= ROLES.index(role)
 
     def sees(self, row: SessionRow) -> bool:
-        """Whether a session is of their groups."""
+        """Whether the caller may see a session."""
         return self.sees_group(row.labels.get(GROUP))
 
     def sees_group(self, group: object) -> bool:
-        """Whether they may see what is of that group."""
+        """Whether the caller may see things of this group."""
         return self.groups is None or group in self.groups
 
 
 LOCAL = Caller("", "admin")
-"""Who calls a server that only this machine can reach."""
+"""The caller of a server that only this machine can reach."""
 
 
 def caller_of(connection: HTTPConnection) -> Caller:
-    """Who sent a request; the gate has found out."""
+    """The caller of a request, as the gate noted it."""
     caller: Caller | None = connection.scope.get("rondel.caller")
     if caller is None:
         raise Refusal(401, "unauthorized", "a token is needed: Authorization: Bearer TOKEN")

@@ -1,4 +1,4 @@
-"""Addresses that graphs and webhooks name: none in private networks, unless that is allowed."""
+"""Checks addresses in graphs and webhooks: private networks are refused unless allowed."""
 
 from __future__ import annotations
 

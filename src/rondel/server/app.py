@@ -1,4 +1,4 @@
-"""The app: one router a resource, around what all of them share."""
+"""The app: one router a resource, and a site that they share."""
 
 from __future__ import annotations
 

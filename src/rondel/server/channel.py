@@ -1,4 +1,4 @@
-"""A session's events for all who watch it: folded once, encoded once, kept by nobody's pace."""
+"""A session's events for all watchers: folded and encoded once, at each reader's own pace."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from rondel.sessions.events import Narrator
 from rondel.sessions.session import Session
 
 RING = 4096
-"""Frames that are kept for those who are a little behind; others read the journal."""
+"""The most frames kept for readers that are slightly behind; others read the journal."""
 
 TURN = 256
-"""Ticks after which a reader of the journal lets others have their turn."""
+"""The ticks after which a reader of the journal yields to other tasks."""
 
 UNDER_WAY = ("running", "suspended")
 
@@ -35,12 +35,12 @@ class EncodedEvent(NamedTuple):
 
     @property
     def json(self) -> str:
-        """The event alone, as a socket sends it."""
+        """The event's JSON, as a socket sends it."""
         return self.sse[self.sse.index(b"data: ") + 6 : -2].decode()
 
 
 class Batch(NamedTuple):
-    """Events that are sent at once, and what is sent."""
+    """Events that are sent together, and their bytes."""
 
     frames: Sequence[EncodedEvent]
     sse: bytes
@@ -50,7 +50,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def frame_of(event: Event) -> EncodedEvent:
-    """An event on the wire."""
+    """An event as a server-sent event."""
     seq = event.seq
     if seq is None:
         return EncodedEvent(None, b"data: %b\n\n" % _encode(event))
@@ -58,7 +58,7 @@ def frame_of(event: Event) -> EncodedEvent:
 
 
 def batch_of(frames: Sequence[EncodedEvent]) -> Batch:
-    """Frames in one piece."""
+    """Frames joined into one batch."""
     return Batch(frames, b"".join([frame.sse for frame in frames]))
 
 
@@ -78,21 +78,21 @@ class Channel:
         self._texts = texts
         self._ring: deque[EncodedEvent] = deque(maxlen=RING)
         self._put = 0
-        """How many frames were ever put into the ring."""
+        """The number of frames ever put into the ring."""
         self._first_seq = 1
         """The oldest durable event that the ring still has, or will have."""
         self._newest: tuple[int, int, Batch] = (0, 0, Batch((), b""))
-        """From where to where the last batch went: readers side by side are sent the same."""
+        """The range of the last batch; readers at the same place get the same batch."""
         self._waiting: list[asyncio.Future[None]] = []
         self._is_up_to_date = False
-        """Whether the past was folded: what is being said now is told after it."""
+        """Whether the past is folded; live texts are sent only after it."""
         self._loop = asyncio.get_running_loop()
         self._bell: asyncio.Future[None] | None = None
         self._watcher = session.watcher()  # hears what is said from here on
         self._loop.call_soon(self._go_on)
 
     def close(self) -> None:
-        """Nobody watches any more."""
+        """Stop: nobody watches any more."""
         self.over = True
         if self._bell is not None:
             self._bell.cancel()
@@ -133,7 +133,7 @@ class Channel:
     # Inside
 
     def _since(self, place: int, after: int) -> Batch:
-        """What came into the ring after a place that it still has."""
+        """The frames after a place that the ring still has."""
         start, stop, batch = self._newest
         if (start, stop) != (place, self._put):
             new = islice(self._ring, len(self._ring) - (self._put - place), None)
@@ -155,14 +155,14 @@ class Channel:
             raise
 
     def _rung(self, bell: asyncio.Future[None]) -> None:
-        """There is news: what follows from it is written within two turns, and told with it."""
+        """Called when there is news: wait two turns, then send all of it together."""
         if not bell.cancelled() and bell.exception() is not None:
             self._end()
             return
         self._loop.call_soon(self._loop.call_soon, self._go_on)
 
     def _go_on(self) -> None:
-        """Fold what there is, and be called again when there is more."""
+        """Fold new ticks; called again when there are more."""
         if self.over:
             return
         watcher = self._watcher
@@ -222,7 +222,7 @@ class Channel:
             self._newest = before, self._put, batch_of(frames)
 
     def _mind_texts(self, event: Event) -> None:
-        """What was streamed is told by its step's end, and need not be told again."""
+        """Drop the live text of a finished step or turn."""
         if event.event == "debate:round" or (
             event.event == "node_state_change" and event.data["status"] not in UNDER_WAY
         ):

@@ -34,7 +34,7 @@ from rondel.sessions.session import Session
 
 router = APIRouter(prefix="/v1", tags=["openai"])
 MARK = re.compile(r"\[session ([0-9a-f]{16,64})\]\s*$")
-"""What a question ends with, so that the next turn answers it."""
+"""The end of a question, by which the next turn is known to answer it."""
 
 
 class ChatFault(BaseModel):
@@ -217,7 +217,7 @@ async def _chunks(
 
 
 def _thought(event: Event) -> str | None:
-    """What is shown of the work: words as they come, and a line for every round."""
+    """The progress shown as reasoning: words as they come, and a line for every round."""
     if event.event == TOKENS:
         return str(event.data["chunk"]) or "\n\n"  # what was said before is void
     if event.event == "node_state_change" and event.data["status"] == "running":

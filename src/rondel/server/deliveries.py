@@ -1,4 +1,4 @@
-"""Deliveries of webhooks: signed, retried with back-off, kept until they are heard or given up.
+"""Deliveries of webhooks: signed, retried with back-off, kept until accepted or given up.
 
 What is to be told is noted first: by PostgreSQL itself with the change it tells of, else by the
 server that made the change. Of several servers the one sends that moves `due` on; should it die
@@ -31,13 +31,13 @@ BACKOFF = (5.0, 30.0, 120.0, 600.0, 3600.0, 6 * 3600.0, 24 * 3600.0)
 """Seconds before each further attempt; after the last one a delivery is given up."""
 
 SETTLE = 0.05
-"""Seconds in which what was written becomes visible."""
+"""The most seconds until a committed write is visible to others."""
 
 TIMEOUT = 10.0
 """Seconds that one attempt may take as a whole."""
 
 LEASE = 2 * TIMEOUT
-"""Seconds after which an attempt of which nothing was heard is taken for lost."""
+"""Seconds after which an attempt without a result counts as lost."""
 
 LOOK = 1.0
 """Seconds between looks for what others left to do."""
@@ -45,7 +45,7 @@ LOOK = 1.0
 PAGE = 200
 GONE = 410
 ABREAST = 8
-"""Deliveries that are under way at once."""
+"""The most deliveries under way at once."""
 
 log = logging.getLogger("rondel.server")
 
@@ -70,7 +70,7 @@ class Due(NamedTuple):
 
 
 class Deliveries:
-    """Notes what is to be told, and tells it until it was heard."""
+    """Notes deliveries and sends them until they are accepted."""
 
     def __init__(self, engine: Engine, database: ServerDatabase, hooks: Hooks) -> None:
         self._engine = engine
@@ -101,7 +101,7 @@ class Deliveries:
         self._task = asyncio.get_running_loop().create_task(self._run())
 
     async def close(self) -> None:
-        """Deliver no more; what is not delivered yet another server delivers, or the next one."""
+        """Stop; another server, or the next start, delivers the rest."""
         if self._task is not None:
             self._task.cancel()
             with suppress(asyncio.CancelledError):
@@ -148,7 +148,7 @@ class Deliveries:
         await self._send_due(client)
 
     async def _pause(self) -> float:
-        """Seconds until the next attempt is due, or a look at what others did."""
+        """Seconds until the next attempt or the next look at others' work."""
         query = "SELECT min(due) FROM rondel.delivery WHERE due IS NOT NULL"
         [[due]] = await self._database.rows(query)
         return LOOK if due is None else min(LOOK, max(0.0, due - self._database.now()))
@@ -168,7 +168,7 @@ class Deliveries:
         await self._look_around(hooks)
 
     async def _note_told(self) -> bool:
-        """Note what the database has noted itself; whether there is more of it."""
+        """Take over what the database noted itself; returns whether there is more."""
         told = await self._database.rows(
             "SELECT number, session, status, reason, at FROM rondel.news ORDER BY number LIMIT ?",
             PAGE,
@@ -231,7 +231,8 @@ class Deliveries:
                     break
 
     def _noted(self, hooks: list[Webhook], news: News, row: SessionRow | None) -> list[Statement]:
-        """A delivery for everybody who wants to know; each once, whoever notes it."""
+        """Add a delivery for each webhook that wants the event; each once, whichever server
+        notes it."""
         event = EVENTS.get(news.status)
         if event is None or row is None:
             return []
@@ -266,7 +267,8 @@ class Deliveries:
         self._sending = set()
 
     async def _claimed(self, due: list[Due]) -> list[Due]:
-        """Those that no other server has taken; in one order, so that no two wait for another."""
+        """The due deliveries that no other server has taken, in a fixed order to avoid
+        deadlocks."""
         due.sort()
         until = self._database.now() + LEASE
         claim = "UPDATE rondel.delivery SET due = ? WHERE id = ? AND due = ?"
@@ -292,7 +294,7 @@ class Deliveries:
             await self._retry(due.id, tried, f"HTTP {status}")
 
     async def _post(self, client: httpx2.AsyncClient, hook: Webhook, due: Due) -> int:
-        """The status that an address answers with; what else it sends is not read."""
+        """Send it; returns the status of the response, whose body is not read."""
         await asyncio.to_thread(self._hooks.check, hook.url)
         headers = _signed(hook, due.id, due.body)
         sent = client.stream("POST", hook.url, content=due.body, headers=headers, timeout=TIMEOUT)

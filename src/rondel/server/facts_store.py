@@ -18,7 +18,7 @@ from rondel.sessions.insights import SessionFacts, facts_of
 
 PAGE = 200
 PATIENCE = 5.0
-"""Seconds for which somebody who asks waits until the newest ends are read."""
+"""The most seconds that a request waits for the newest sessions to be read."""
 
 
 class SessionFactsStore:

@@ -31,16 +31,16 @@ TOLD = frozenset(
         "loop:exited",
     }
 )
-"""Events that somebody who looks after many sessions wants to see."""
+"""The events of the feed."""
 
 RING = 8192
 TURN = 256
 PAGE = 500
 SLACK = 2.0
-"""Seconds by which writes of different sessions may become visible out of order."""
+"""The most seconds by which writes may become visible out of order."""
 
 LINGER = 300.0
-"""Seconds for which news are followed after the last reader has gone: it may come back."""
+"""Seconds for which the feed goes on after its last reader has left."""
 
 POLL = 1.0
 """Seconds between looks for what other processes wrote."""
@@ -70,13 +70,13 @@ class Feed:
 
     def __init__(self, engine: Engine) -> None:
         self.listeners: list[Callable[[str, str | None], None]] = []
-        """Others who want to know that a session has news."""
+        """Callbacks for sessions with news."""
         self._engine = engine
         self._boot = ""
         self._ring: deque[FeedItem] = deque(maxlen=RING)
         self._put = 0
         self._told: dict[str, int] = {}
-        """By session with news, the number of its newest event that was told."""
+        """The number of the newest sent event, by session."""
         self._dirty: dict[str, None] = {}
         self._waiting: list[asyncio.Future[None]] = []
         self._news: asyncio.Event | None = None
@@ -92,7 +92,7 @@ class Feed:
         self._task = asyncio.get_running_loop().create_task(self._follow())
 
     def close(self) -> None:
-        """Tell nobody anything any more."""
+        """Stop, and end all readers."""
         self.closing = True
         if self._task is not None:
             self._task.cancel()
@@ -134,7 +134,7 @@ class Feed:
         return self.readers > 0 or time.time() < self._until
 
     def _begin(self) -> None:
-        """Follow from here on: numbers of an earlier time mean nothing any more."""
+        """Begin to follow; numbers from before are not valid any more."""
         self._began = time.time()
         self._boot = f"{int(self._began * 1000):x}{os.getpid():x}"
         self._ring.clear()
@@ -158,7 +158,7 @@ class Feed:
         )
 
     def _place(self, last_id: str | None) -> tuple[int, float | None]:
-        """Where in the ring a reader goes on, and since when it missed what is not in the ring."""
+        """A reader's place in the ring, and the time since which it missed events, if any."""
         boot, _, rest = (last_id or "").partition("-")
         number, _, seconds = rest.partition("-")
         if not number.isdecimal():
@@ -171,7 +171,7 @@ class Feed:
             return self._put, None
 
     async def _missed(self, since: float, sees: Sees) -> AsyncIterator[list[bytes]]:
-        """What happened since then, by session, as far as the journals have it."""
+        """The events since a time, from the journals."""
         before: str | None = None
         while True:
             page = self._engine.sessions(before=before, limit=PAGE)

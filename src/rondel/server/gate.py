@@ -1,4 +1,4 @@
-"""The gate before all routes: who calls, from which page, by which name, and how much at once."""
+"""The gate before all routes: checks caller, origin, host name, size and rate."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from rondel.server.site import Site
 COOKIE = "rondel_login"
 SAFE = ("GET", "HEAD", "OPTIONS")
 OPEN = ("/healthz", "/readyz")
-"""What anybody may ask."""
+"""Paths that are open to anybody."""
 
 GUARDED = ("/api/", "/v1/", "/mcp", "/metrics")
-"""What needs a caller; the rest are the pages and the OpenAPI document."""
+"""Paths that need a caller; all others are pages and the OpenAPI document."""
 
 UNCALLED = ("/api/v1/login", "/api/v1/logout", "/api/v1/me")
-"""What a browser asks that is not logged in yet."""
+"""Paths for a browser that is not logged in yet."""
 
 POLICY = (
     "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
@@ -48,7 +48,7 @@ BODY_PATIENCE = 30.0
 
 
 class Gate:
-    """Lets in who may come in, with who they are; everybody else gets a clear refusal."""
+    """Lets in requests with a known caller; refuses all others with a clear error."""
 
     def __init__(self, app: ASGIApp, site: Site) -> None:
         self._app = app
@@ -146,7 +146,8 @@ class Gate:
         return None
 
     def _local_key(self, text: str) -> Caller | None:
-        """Clients of other systems must send some key; one that is no token of ours will do."""
+        """The local caller for any key but a token of ours: clients of other systems must send
+        one."""
         return None if text.startswith("rondel_") else LOCAL
 
     async def _from_cookie(self, scope: Scope, headers: Headers) -> Caller | None:

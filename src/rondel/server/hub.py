@@ -1,4 +1,4 @@
-"""Who watches what: a channel for every session that somebody watches."""
+"""Keeps a channel for every session that is watched."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Hub:
 
     @asynccontextmanager
     async def reader(self) -> AsyncIterator[None]:
-        """Count somebody who reads a stream; refused when there are too many."""
+        """Count a reader inside this context; raises Refusal if there are too many."""
         self.demand_room()
         self.readers += 1
         try:
@@ -52,7 +52,7 @@ class Hub:
             self.readers -= 1
 
     def demand_room(self) -> None:
-        """Refuse a stream where there are too many, or where all of them end."""
+        """Raise Refusal if there are too many streams, or the server is going away."""
         if self.closing:
             raise Refusal(503, "closing", "the server is going away; try again in a moment")
         if self.readers >= self._most:
@@ -90,12 +90,12 @@ class Hub:
     # What the store tells
 
     def driven(self, id: str) -> None:
-        """This process begins to drive a session: write down what is said in it."""
+        """This process begins to drive a session: record its live texts."""
         if self._loop is not None and id not in self._recorders:
             self._loop.call_soon(self._attend, id)
 
     def released(self, id: str) -> None:
-        """It does so no more."""
+        """This process no longer drives the session."""
         self._recorders.pop(id, None)
 
     def changed(self, id: str, status: str | None) -> None:
@@ -120,7 +120,7 @@ class Hub:
             self._keep(session)
 
     def _keep(self, session: Session) -> None:
-        """Have what is written to a watched session at hand, if it is written here."""
+        """Buffer the ticks of a watched session that is driven here."""
         store, drive = self._engine.store, session.drive
         if isinstance(store, NewsStore) and drive is not None:
             store.keep(session.id, drive.length)

@@ -44,7 +44,7 @@ async def once(
     body: BaseModel,
     make: Callable[[], Awaitable[Response]],
 ) -> Response:
-    """What `make` answers, or what it answered when it was asked with this key before.
+    """The result of `make`, or its earlier result for this key.
 
     A request that is refused leaves no trace: the key can be used again.
     """
@@ -72,7 +72,7 @@ async def once(
 
 
 async def _reserve(database: ServerDatabase, own: str, digest: str, key: str) -> Response | None:
-    """The answer that the key stands for; None if it stands for this request from now on."""
+    """The kept answer of the key; None if the key is now reserved for this request."""
     now = database.now()
     lost = "DELETE FROM rondel.reply WHERE key = ? AND status IS NULL AND created_at < ?"
     *_, made = await database.write(

@@ -1,4 +1,4 @@
-"""What models have said so far in steps that are under way."""
+"""The text so far of models in steps under way."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class LiveText:
         return bool(self._chunks)
 
     def forget(self, address: str | None) -> None:
-        """The step there is over."""
+        """Drop the texts of a finished step."""
         for voice in [voice for voice in self._chunks if voice[0] == address]:
             del self._chunks[voice], self._last[voice]
 
     def keep(self, addresses: set[str]) -> None:
-        """Only these steps are under way."""
+        """Drop the texts of all other steps."""
         for voice in [voice for voice in self._chunks if voice[0] not in addresses]:
             del self._chunks[voice], self._last[voice]
 
@@ -67,7 +67,7 @@ class LiveText:
 
 
 class LiveTextRecorder:
-    """Writes down what is said in a session that this process drives, for those who come late."""
+    """Records the live texts of a session driven here, for readers that join later."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -81,7 +81,7 @@ class LiveTextRecorder:
                 self._texts.keep({step.address for step in drive.state.steps.values()})
 
     def copy(self) -> LiveText:
-        """What was said so far in steps under way."""
+        """A copy of the texts so far."""
         drive = self._session.drive
         running = set() if drive is None else {step.address for step in drive.state.steps.values()}
         self._texts.keep(running)

@@ -45,7 +45,7 @@ def mcp_server(site: Site, caller_in: Callable[[Context], Caller]) -> Server[Any
 
 
 def over_http(site: Site) -> StreamableHTTPSessionManager:
-    """The tools for those who come through the gate; nothing is kept between their requests."""
+    """The tools over HTTP, behind the gate; no state is kept between requests."""
 
     def caller_in(ctx: Context) -> Caller:
         return LOCAL if ctx.request is None else caller_of(ctx.request)

@@ -15,7 +15,7 @@ PAGES = Path(__file__).parent / "pages"
 INDEX = "index.html"
 FOREVER = "public, max-age=31536000, immutable"
 OURS = ("/api/", "/v1/", "/mcp", "/healthz", "/readyz", "/metrics", "/openapi.json")
-"""What never is a page."""
+"""Paths that are never pages."""
 
 PLAIN = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Rondel</title>
@@ -26,7 +26,7 @@ run <code>make web</code>, then load this again.</p></body></html>
 
 
 class Pages:
-    """What is answered where there is no route."""
+    """Answers paths without a route."""
 
     def __init__(self, folder: Path) -> None:
         self._root = folder.resolve()

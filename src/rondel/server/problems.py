@@ -49,7 +49,7 @@ STATUSES: tuple[tuple[type[RondelError], int], ...] = (
     (JournalFull, 507),
     (JournalError, 503),
 )
-"""The first that an error is one of says its status."""
+"""The status of each error class; the first match counts."""
 
 SOON = {409: None, 429: 1, 503: 2, 507: 60}
 """Seconds after which asking again may help, by status."""
@@ -92,7 +92,7 @@ def problem(
 
 
 def explain(error: RondelError) -> Response:
-    """What an error of Rondel's own is over HTTP."""
+    """The HTTP error of an error of Rondel."""
     status = next((status for kind, status in STATUSES if isinstance(error, kind)), 500)
     if isinstance(error, GraphError):
         shown = problems_json(error.problems)

@@ -1,11 +1,11 @@
-"""How many requests somebody may send."""
+"""Limits how many requests a caller may send."""
 
 from __future__ import annotations
 
 import time
 
 MOST = 10_000
-"""Callers that are remembered."""
+"""The most callers that are remembered."""
 
 
 class RateLimiter:

@@ -28,7 +28,7 @@ from rondel.sessions.stores import is_address, open_store
 AppStatus.enable_automatic_graceful_drain = False  # MCP's streams end with their sessions
 
 GARBAGE = 20_000, 20, 100
-"""When to look for garbage in circles: an event makes hundreds of objects, and no circle."""
+"""The garbage collector's thresholds: an event makes hundreds of objects and no cycles."""
 
 
 class Server(uvicorn.Server):
@@ -55,7 +55,7 @@ class Server(uvicorn.Server):
             self._loop.call_soon_threadsafe(self._site.hub.close)
 
     def _cut(self, scope: Scope) -> None:
-        """Break a request's connection: to close it would wait until the client took the rest."""
+        """Abort a request's connection; closing would wait for a slow client."""
         for connection in list(self.server_state.connections):
             cycle: Any = getattr(connection, "cycle", None)  # a web socket has none
             if cycle is not None and cycle.scope["state"] is scope["state"]:
@@ -86,7 +86,7 @@ async def _serve(db: str | None, graphs_dir: str, options: Options) -> None:
 
 
 def _bringing(db: str | None, options: Options) -> Dispatcher | None:
-    """Who brings the server's sessions to workers, if somebody does."""
+    """The dispatcher of the server's sessions, if there is one."""
     if options.dispatcher is None:
         return None
     if db is None or not is_address(db):

@@ -14,10 +14,10 @@ from rondel.sessions.labels import KEYS
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 RESERVED = re.compile(r"PATH|HOME|LD_.*|PYTHON.*|RONDEL_.*", re.IGNORECASE)
-"""Variables that steer programs, and are nobody's secret."""
+"""Variables that control programs and cannot be secrets."""
 
 EVERYBODY = ""
-"""The group of secrets that are everybody's."""
+"""The group name of secrets for everybody."""
 
 ALL = "SELECT grp, name, value FROM rondel.secret"
 
@@ -63,7 +63,8 @@ class Secrets:
         return {name: visible[name] for name in named if name in visible}
 
     def fresh_environ(self, labels: Mapping[str, Any]) -> Mapping[str, str]:
-        """The same, read again at once where that may matter: for workers, which keep nothing."""
+        """As `environ`, but reads the secrets again if they changed or one is missing: for
+        workers."""
         visible = self.of(labels.get(GROUP))
         version = self._database.version()
         if version != self._version or any(name not in visible for name in labels.get(KEYS) or ()):

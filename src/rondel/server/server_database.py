@@ -19,7 +19,7 @@ VARIABLE = "RONDEL_SERVER_DB"
 
 
 def place_of(db: str | os.PathLike[str] | None) -> str:
-    """Where the database of the server of a database is: a file, or an address."""
+    """The place of the server's own database for a database of sessions: a file or an address."""
     named = os.environ.get(VARIABLE)
     if named:
         return named
@@ -49,7 +49,7 @@ class ServerDatabase:
         return await asyncio.to_thread(self.store.write, *statements)
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the database."""
         self.store.close()
 
 

@@ -1,4 +1,4 @@
-"""A session as a conversation: what it says until somebody else has the word."""
+"""A session as a conversation: its reply when it ends or waits for somebody."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RESTING = frozenset({*ENDED, "waiting", "suspended_locked", "paused"})
 
 @dataclass(frozen=True, slots=True)
 class SessionReply:
-    """What a session has come to: its output, a question, or why there is neither."""
+    """A session's output, its question, or the reason why it has neither."""
 
     status: str
     text: str
@@ -32,7 +32,7 @@ class SessionReply:
 
     @property
     def is_error(self) -> bool:
-        """Whether nobody can go on by saying something."""
+        """Whether it rests without an output or a question."""
         return self.status in ("failed", "cancelled", "suspended_locked", "paused")
 
     def to_json(self, id: str) -> dict[str, Any]:
@@ -72,7 +72,7 @@ async def until_rest(site: Site, session: Session, after: int) -> AsyncIterator[
 
 
 def session_reply(site: Site, session: Session) -> SessionReply:
-    """What the session has come to so far."""
+    """The session's reply so far."""
     state = state_of(site.engine, session)
     result = session.snapshot()
     questions = open_questions(state)

@@ -1,4 +1,4 @@
-"""What all routes share: the engine, the folder of graphs, who watches, and how it all behaves."""
+"""The parts that all routes share: engine, graphs, hub, options."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Site:
         """The open questions of sessions, and after how many ticks."""
 
     async def open(self) -> None:
-        """Take up what a process that is gone left, and begin."""
+        """Start, and recover sessions whose process is gone."""
         await self.secrets.refresh()
         if not self.options.allow_private:
             guard(asyncio.get_running_loop())
@@ -77,7 +77,7 @@ class Site:
         self.ready = True
 
     async def close(self) -> None:
-        """End all streams, and hand everything over."""
+        """End all streams, and release all sessions."""
         self.hub.close()
         await self.facts.close()
         await self.deliveries.close()
@@ -96,12 +96,12 @@ class Site:
         return self.engine.get(id)
 
     def demand_open(self) -> None:
-        """Refuse new work where the server is going away."""
+        """Raise Refusal for new work while the server goes away."""
         if self.hub.closing:
             raise Refusal(503, "closing", "the server is going away; try again in a moment")
 
     def demand_room(self) -> None:
-        """Refuse a session where too many are under way."""
+        """Raise Refusal if too many sessions are under way."""
         most = self.options.limits.sessions
         if self.engine.under_way >= most:
             raise Refusal(

@@ -1,4 +1,4 @@
-"""Which graph a request means: a stored one, or one that it brings along."""
+"""The graph of a request: a stored one, or one in the request."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def runnable(
     provider: str | None = None,
     group: str | None = None,
 ) -> Graph:
-    """The graph that is meant, with the secrets of a group, if it may run here."""
+    """The graph of a request with a group's secrets, if it may run here."""
     secrets = site.secrets.of(group)
     environ = secrets if site.needs_tokens else WithSecrets(secrets)
     found = graph_of(site, caller, graph, graph_id, provider, environ=environ)

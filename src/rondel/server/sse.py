@@ -109,7 +109,7 @@ class EventStream(Response):
             await self._leave(scope, send)
 
     async def _leave(self, scope: Scope, send: Send) -> None:
-        """Say when to come back, if that is wanted; hold nothing for who does not take it."""
+        """Send the farewell if one is wanted, without waiting for slow clients."""
         if self._farewell:
             with suppress(TimeoutError):
                 async with asyncio.timeout(FAREWELL):
@@ -134,13 +134,13 @@ class EventStream(Response):
     # The heartbeat's
 
     def let_go(self, *, farewell: bool = False) -> None:
-        """End the stream, wherever it is."""
+        """End the stream at once."""
         if not self._let_go and self._task is not None:
             self._let_go, self._farewell = True, farewell
             self._task.cancel()
 
     def look_after(self, now: float, ping: float, send_timeout: float) -> None:
-        """Let go of a client that takes nothing; say something where nothing was said."""
+        """Drop a client that reads nothing; send a heartbeat on a quiet stream."""
         if self._is_sending:
             if now - self._since > send_timeout:
                 self.let_go()

@@ -68,7 +68,7 @@ def _labels(caller: Caller, body: schemas.SessionRequest, inputs: dict[str, Any]
 
 
 def _keyed(caller: Caller, key: str) -> str:
-    """The id that a key stands for; the same key of others is another."""
+    """The session id for an idempotency key of a caller."""
     groups = "\0".join(sorted(caller.groups)) if caller.groups is not None else "*"
     return sha256(f"{groups}\0\0{key}".encode()).hexdigest()[:32]
 

@@ -60,7 +60,7 @@ class Tokens:
         return text
 
     async def revoke(self, name: str) -> None:
-        """From now on the token opens nothing, and who logged in with it is logged out."""
+        """Revoke a token and end its logins."""
         revoked = "UPDATE rondel.token SET revoked_at = ? WHERE name = ? AND revoked_at IS NULL"
         changed, _ = await self._database.write(
             (revoked, self._database.now(), name),
@@ -84,12 +84,12 @@ class Tokens:
         ]
 
     async def exist(self) -> bool:
-        """Whether any token opens anything."""
+        """Whether there is any token."""
         found = "SELECT 1 FROM rondel.token WHERE revoked_at IS NULL LIMIT 1"
         return bool(await self._database.rows(found))
 
     async def caller(self, text: str) -> Caller | None:
-        """Who shows this token; one that was made just now is known at once."""
+        """The caller of a token; a new token is known at once."""
         hashed = _hash(text)
         if not self.knows(text):
             await self._read()
@@ -100,13 +100,13 @@ class Tokens:
         return self._known.get(hashed)
 
     def knows(self, text: str) -> bool:
-        """Whether it was a token when they were read last."""
+        """Whether it is among the tokens as last read."""
         return _hash(text) in self._known
 
     # Browsers
 
     async def log_in(self, text: str) -> str | None:
-        """A word that stands for a token in a browser's cookie; None if it is no token."""
+        """A cookie value that stands for a token; None if the token is wrong."""
         caller = await self.caller(text)
         if caller is None:
             return None
@@ -121,7 +121,7 @@ class Tokens:
         return word
 
     async def logged_in(self, word: str) -> Caller | None:
-        """Whose cookie it is."""
+        """The caller of a cookie."""
         found = await self._database.rows(
             "SELECT t.name, t.role, t.groups FROM rondel.login l "
             "JOIN rondel.token t ON t.name = l.token "
@@ -132,7 +132,7 @@ class Tokens:
         return _caller(*found[0]) if found else None
 
     async def log_out(self, word: str) -> None:
-        """The cookie opens nothing any more."""
+        """End the login of a cookie."""
         await self._database.write(("DELETE FROM rondel.login WHERE hash = ?", _hash(word)))
 
     async def _read(self) -> None:
@@ -149,5 +149,5 @@ def _caller(name: str, role: Role, groups: str | None) -> Caller:
 
 
 def _hash(text: str) -> str:
-    """Enough for words of 256 random bits, which nobody can try out."""
+    """A plain hash, which is enough for 256 random bits."""
     return sha256(text.encode("utf-8", "replace")).hexdigest()

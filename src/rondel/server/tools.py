@@ -75,7 +75,7 @@ FIXED = {
 
 
 class Tools:
-    """The tools that a caller has, and their calls."""
+    """The MCP tools of a caller, and their calls."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
@@ -140,7 +140,7 @@ class Tools:
     async def _waited(
         self, session: Session, after: int, given: dict[str, Any], progress: Progress
     ) -> types.CallToolResult:
-        """What the session has come to, or that it goes on; what happens meanwhile is told."""
+        """The session's reply, or a note that it goes on; progress is reported meanwhile."""
         await progress(0, f"session {session.id}")
         wait = min(max(float(given.get("wait", WAIT)), 0.0), LONGEST)
         if session.status not in RESTING or after:
@@ -168,7 +168,7 @@ class Tools:
                 await progress(number, line)
 
     def _graphs(self, caller: Caller) -> dict[str, tuple[str, str]]:
-        """By the tool's name, the id and the description of a graph."""
+        """The id and description of each graph, by tool name."""
         found: dict[str, tuple[str, str]] = {}
         for file in self._site.folder.files(caller.groups).values():
             name = base = UNSAFE.sub("_", file.id)[:56] or "graph"

@@ -1,4 +1,4 @@
-"""The ids of traces and spans: derived, so that every process gives the same part the same one."""
+"""The ids of traces and spans, derived so that they are the same in every process."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def _number(size: int, *parts: str) -> int:
 
 
 class DerivedIds(IdGenerator):
-    """Gives the next span of this thread the ids that were laid down for it."""
+    """Gives the next span of this thread the ids that were set for it."""
 
     def __init__(self) -> None:
         self._next = local()
 
     def lay_down(self, trace: int, span: int) -> None:
-        """The next span is this one."""
+        """Set the ids of the next span."""
         self._next.ids = trace, span
 
     def generate_trace_id(self) -> int:

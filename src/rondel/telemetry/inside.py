@@ -1,4 +1,4 @@
-"""Where spans belong that somebody makes inside a step."""
+"""The parent of spans that are made inside a step."""
 
 from __future__ import annotations
 

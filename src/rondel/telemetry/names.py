@@ -1,4 +1,4 @@
-"""The names under which spans tell what they know.
+"""The names of span attributes.
 
 Those that begin with `gen_ai.` are OpenTelemetry's for generative AI. They are still in
 development there and may move: here they stand once, so that a trace changes only when we do.
@@ -64,4 +64,4 @@ END: Final = {
     "best_round": "rondel.loop.best_round",
     "bounded": "rondel.loop.bounded",
 }
-"""How a loop ended: what its event says, on the span of its last round."""
+"""The attributes of a loop's end, on the span of its last round."""

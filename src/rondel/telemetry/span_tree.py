@@ -26,12 +26,12 @@ from rondel.telemetry import names
 from rondel.telemetry.ids import ROOT, STEP, DerivedIds, span_id, trace_id
 
 OTHER = "_OTHER"
-"""What OpenTelemetry calls an error without a name."""
+"""OpenTelemetry's name for an error of unknown type."""
 
 ENDED = frozenset({"completed", "bounded", "failed", "cancelled"})
 OVER = frozenset({"completed", "failed", "skipped"})
 UNFINISHED = frozenset({"failed", "cancelled"})
-"""Ends of loops with their session: if that goes on, so do they."""
+"""Ends of loops that are not final: they go on if their session does."""
 
 ROUND = re.compile(r"(.*)\[\d+\]", re.DOTALL)
 TOLD = frozenset(
@@ -51,11 +51,11 @@ TOLD = frozenset(
 """Events that are marked on the span they happen in."""
 
 QUIET = frozenset({"answer", "risk_justification"})
-"""Of their data, what people said: it is not sent anywhere."""
+"""The data of events that people wrote; it is not sent."""
 
 
 class Told(Protocol):
-    """An event, as far as spans need it."""
+    """The part of an event that spans need."""
 
     @property
     def event(self) -> str: ...
@@ -70,12 +70,12 @@ class Told(Protocol):
 
 
 class Node(NamedTuple):
-    """What a span says of a node."""
+    """The attributes of a node's spans."""
 
     type: str
     is_agent: bool = False
     operation: str = names.CHAT
-    """What its model calls are."""
+    """The kind of its model calls."""
     provider: str = ""
 
 
@@ -112,13 +112,13 @@ class SpanTree:
         self._node = node
         self._parent = parent
         self.live = False
-        """Whether what ends now is sent."""
+        """Whether spans that end now are sent."""
         self.earlier: Callable[[str], int] = lambda _address: 0
-        """How often the step of an address had been tried when it was begun anew."""
+        """The number of earlier attempts of a step, by address."""
         self._root: Opened | None = None
         self._open: dict[str, Opened] = {}
         self._done: dict[str, int] = {}
-        """By loop, when its last round ended: how the loop ended is still to be told."""
+        """The end time of each loop's last round, until the loop's end is known."""
         self._cut: list[tuple[str, Opened]] = []
         self._ends = 0
         self._calls: dict[str, SpanContext] = {}
@@ -127,7 +127,7 @@ class SpanTree:
         """By step, when the last part of it ended."""
         self._counts: Counter[tuple[str, str]] = Counter()
         self._kinds: dict[str, str] = {}
-        """By step, of what kind its last error was."""
+        """The kind of the last error of each step."""
         self._spent = [0, 0, 0.0]
 
     def take(self, events: Iterable[Told], durations: Sequence[float] = ()) -> None:
@@ -256,7 +256,7 @@ class SpanTree:
                     self._end(address, self._done.pop(address, at))
 
     def _finish_last(self, loop: str) -> None:
-        """The loop goes on: its last round has told all."""
+        """End the span of a loop's last round: the loop goes on."""
         for address in [each for each in self._done if _loop_of(each) == loop]:
             self._end(address, self._done.pop(address))
 
@@ -368,7 +368,7 @@ class SpanTree:
     # Spans
 
     def _around(self, address: str) -> Context | None:
-        """The span that what is at an address lies in."""
+        """The span around an address."""
         parts = address.split("/")
         for size in range(len(parts) - 1, 0, -1):
             opened = self._open.get("/".join(parts[:size]))
@@ -397,7 +397,7 @@ class SpanTree:
 
     @staticmethod
     def _other(session: str) -> SpanContext:
-        """The root of another session's trace."""
+        """The root span of another session."""
         flags = TraceFlags(TraceFlags.SAMPLED)
         return SpanContext(trace_id(session), span_id(session, ROOT), True, flags)
 

@@ -1,4 +1,4 @@
-"""The tracer that a process traces its sessions with, if it does."""
+"""The tracer of this process, if traces are wanted."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ OTLP, NONE = "otlp", "none"
 OTLP_BY_PROTOCOL = {"http/protobuf": "otlp_proto_http", "grpc": "otlp_proto_grpc"}
 EXTRA = "pip install 'rondel[otel]'"
 PATIENCE = 3.0
-"""Seconds for which the end of an engine waits until its spans are sent."""
+"""The most seconds that closing an engine waits for spans to be sent."""
 
 _stuck: WeakSet[Any] = WeakSet()
-"""Providers whose spans nobody takes."""
+"""Providers whose collector does not respond."""
 
 
 def wanted(environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether anybody asked for traces: the environment, or a provider that is already set up."""
+    """Whether traces are wanted: by the environment, or by a provider that is set up already."""
     if environment.get(DISABLED, "").strip().lower() == "true":
         return False
     named = environment.get(EXPORTERS, "").strip().lower()
@@ -64,7 +64,7 @@ def provider_of_process(environment: Mapping[str, str] = os.environ) -> TracerPr
 
 
 def send(provider: TracerProvider) -> None:
-    """Send what is there; a collector that is not there holds nobody up for long."""
+    """Send all spans; a missing collector delays this only briefly."""
     if provider in _stuck:
         return
     sending = Thread(target=_flush, args=(provider,), daemon=True)
@@ -83,7 +83,7 @@ def _flush(provider: TracerProvider) -> None:
 
 
 def sdk_provider(provider: AnyTracerProvider) -> TracerProvider:
-    """The provider that somebody handed over; CallError if it is not one of the SDK."""
+    """The provider that was passed; raises CallError if it is not the SDK's."""
     try:
         from opentelemetry.sdk.trace import TracerProvider
     except ImportError:
@@ -97,7 +97,7 @@ def sdk_provider(provider: AnyTracerProvider) -> TracerProvider:
 
 
 def _is_set_up() -> bool:
-    """Whether this program has a provider; one that never imported the SDK has none."""
+    """Whether this program has set up a provider of the SDK."""
     if "opentelemetry.sdk.trace" not in sys.modules:
         return False
     from opentelemetry import trace

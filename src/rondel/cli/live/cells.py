@@ -1,4 +1,4 @@
-"""Text measured in the cells of a terminal, where a Chinese character takes two."""
+"""Measures text in cells of a terminal; a Chinese character takes two."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Line = tuple[Span, ...]
 
 
 def flat(text: str) -> str:
-    """A text of any kind as one line that steers nothing."""
+    """A text as one line without control characters."""
     return visible(" ".join(text.split()))
 
 

@@ -1,4 +1,4 @@
-"""Whether a terminal shows what is typed; not while something is painted on it."""
+"""Turns the terminal's echo off while something is painted on it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 
 
 class Echo:
-    """Switches the echo of the terminal that is typed on, if it is this process's to switch."""
+    """Switches the echo of the input terminal, if this process may do so."""
 
     def __init__(self) -> None:
         self._before: list[Any] | None = None
 
     def off(self) -> None:
-        """Show nothing of what is typed; it is read all the same when somebody asks."""
+        """Turn the echo off; input is still read later."""
         if os.name != "posix" or self._before is not None or not _is_ours():
             return
         import termios
@@ -28,7 +28,7 @@ class Echo:
             self._before = before
 
     def on(self) -> None:
-        """Show it again."""
+        """Turn the echo on again."""
         if self._before is None:
             return
         import termios
@@ -40,7 +40,7 @@ class Echo:
 
 
 def _is_ours() -> bool:
-    """Whether a terminal is typed on, and for this process: one in the background would stop."""
+    """Whether standard input is a terminal and this process is in its foreground."""
     try:
         descriptor = sys.stdin.fileno()
         return os.isatty(descriptor) and os.tcgetpgrp(descriptor) == os.getpgrp()

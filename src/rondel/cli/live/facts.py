@@ -1,4 +1,4 @@
-"""What a graph says beforehand that helps to show a run of it."""
+"""Facts of a graph that help to show a run of it."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ class NodeFacts:
 
 @dataclass(frozen=True, slots=True)
 class GraphFacts:
-    """Those of a whole graph."""
+    """The facts of a whole graph."""
 
     loops: dict[str, LoopFacts] = field(default_factory=dict)
     nodes: dict[str, NodeFacts] = field(default_factory=dict)
     budget: Budget = UNBOUNDED
 
     def loop(self, head: str) -> LoopFacts:
-        """Those of a loop."""
+        """The facts of a loop."""
         return self.loops.get(head) or LoopFacts()
 
     def node(self, id: str) -> NodeFacts:
-        """Those of a node."""
+        """The facts of a node."""
         return self.nodes.get(id) or NodeFacts()
 
 
@@ -66,7 +66,7 @@ def facts_of(plan: Plan) -> GraphFacts:
 
 
 def _contracts(plan: Plan) -> dict[str, LoopSpec]:
-    """By the id of the head, also in the graphs of subgraph nodes."""
+    """The contracts of loops by head, including those in subgraphs."""
     contracts: dict[str, LoopSpec] = {}
     for node in plan.nodes:
         graph = plan.spec if node.owner is None else plan.nodes[node.owner].spec.inner

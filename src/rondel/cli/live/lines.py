@@ -1,4 +1,4 @@
-"""A current as lines: what is under way, loop by loop, in as many columns and rows as there are."""
+"""The session's present state as lines, loop by loop, fitted to the terminal's size."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rondel.graph.spec import Budget
 INDENT = "  "
 DOT = " · "
 NAMES = 0.4
-"""The share of a line that names may take."""
+"""The most of a line that names may take."""
 
 LEAST_TEXT = 8
 """Columns below which an excerpt says nothing."""
@@ -25,7 +25,7 @@ LEAST_TEXT = 8
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """Where lines are to go, and when."""
+    """The terminal's size and the time of a picture."""
 
     columns: int
     rows: int
@@ -81,7 +81,7 @@ def spent_text(usd: float, tokens: int, budget: Budget) -> str:
 
 
 def cost(usd: float) -> str:
-    """Money with no more digits than it needs: $0.013, $0.10, $12.50."""
+    """A price with only the digits it needs: $0.013, $0.10, $12.50."""
     if usd >= 1:
         return f"${usd:,.2f}"
     digits = f"{usd:.4f}".rstrip("0")
@@ -91,7 +91,7 @@ def cost(usd: float) -> str:
 def _inside(
     current: SessionNow, facts: GraphFacts, space: Space, key: str, depth: int
 ) -> Iterator[Line]:
-    """What is in a loop, or in none: its steps, then the loops in it with what they hold."""
+    """The lines inside a loop or the graph: its steps, then its loops with their lines."""
     steps = [step for step in current.running.values() if _innermost(current, step.address) == key]
     names = [_label(current, step) for step in steps]
     most = int(space.columns * NAMES)
@@ -109,7 +109,7 @@ def _innermost(current: SessionNow, address: str) -> str:
 
 
 def _label(current: SessionNow, step: StepNow) -> str:
-    """The address of a step without what the lines above it say."""
+    """The address of a step, without the part that lines above it show."""
     around = _innermost(current, step.address)
     rest = step.address[len(around) :]
     return flat(rest.partition("]/")[2] if around else rest)

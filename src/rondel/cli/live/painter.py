@@ -27,7 +27,7 @@ UNBROKEN, BROKEN = "\x1b[?7l", "\x1b[?7h"
 HIDE, UNHIDE = "\x1b[?25l", "\x1b[?25h"
 
 Draw = Callable[[int, int, int], list[Line]]
-"""Of columns, rows and the number of the picture, what is to be painted."""
+"""Gives the lines to paint for a number of columns and rows and the picture's number."""
 
 
 class Painter:
@@ -44,7 +44,7 @@ class Painter:
         self._colours = not environ.get("NO_COLOR")
         self._breaks = breaks_lines(environ)
         self._painted: list[str] = []
-        """The lines that are there now."""
+        """The lines on the screen now."""
         self._echo = Echo()
         self._frame = 0
         self._active = False
@@ -54,7 +54,7 @@ class Painter:
 
     @property
     def columns(self) -> int:
-        """The columns there are to write on."""
+        """The width of the terminal."""
         return self._size().columns - 1
 
     def start(self) -> None:
@@ -71,7 +71,7 @@ class Painter:
                 self._thread.start()
 
     def pause(self) -> None:
-        """Paint nothing until the next start: the terminal is somebody else's."""
+        """Stop painting until the next start, so that others can use the terminal."""
         with self.lock:
             if self._active:
                 self._divert(None)
@@ -125,7 +125,7 @@ class Painter:
         self._write(f"{start}{printed}{UNBROKEN}{painted}{BROKEN}")
 
     def _erased(self) -> str:
-        """What takes away the lines that are painted, in a window of today's width."""
+        """The text that erases the painted lines at the window's present width."""
         if not self._painted:
             return ""
         columns = self._size().columns
@@ -134,7 +134,7 @@ class Painter:
         return "\r" + ERASE_ABOVE * rows
 
     def _catch(self, text: str) -> None:
-        """Take what somebody prints; whole lines go above what is painted."""
+        """Print text of others; whole lines go above what is painted."""
         with self.lock:
             lines, newline, self._caught = (self._caught + text).rpartition("\n")
             if newline:

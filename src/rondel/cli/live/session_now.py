@@ -52,7 +52,7 @@ class LoopNow:
 
 
 class SessionNow:
-    """All that is to be seen of a session: fold its events into it, one after the other."""
+    """The visible state of a session, folded from its events."""
 
     def __init__(self) -> None:
         self.running: dict[str, StepNow] = {}
@@ -65,7 +65,7 @@ class SessionNow:
         self.tokens = 0
         self.usd = 0.0
         self._broken: dict[str, LoopNow] = {}
-        """Loops that a failed step ended: they go on if it is tried again."""
+        """Loops that a failed step ended; they go on if it is retried."""
 
     def fold(self, event: Event) -> None:
         """Take the next event."""
@@ -98,7 +98,7 @@ class SessionNow:
         return sum(1 for _ in self.around(address))
 
     def restart(self, now: float) -> None:
-        """What was under way is begun again now, by another process."""
+        """Another process begins again what was under way."""
         self.began = now
         self._mend()
         for step in self.running.values():
@@ -177,7 +177,7 @@ def key_of(address: str) -> str:
 
 
 def seconds(timestamp: str) -> float:
-    """A moment as seconds."""
+    """A timestamp as seconds."""
     return datetime.fromisoformat(timestamp).timestamp()
 
 

@@ -1,4 +1,4 @@
-"""A session for the person who watches it: what happened above, what is under way below."""
+"""The live view of a session: finished things above, what is under way below."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from rondel.sessions.event import Event
 from rondel.sessions.records import Result
 
 FIGURE = 8
-"""The column at which figures begin."""
+"""The column where figures begin."""
 
 RECALLED = 8
-"""How many scores of a loop are told in figures when it goes on."""
+"""The most scores of a resumed loop that are printed."""
 
 
 class LiveView(PlainView):
