@@ -10,7 +10,6 @@ from typing import Any
 from rondel.formats.chatdev_agents import agent
 from rondel.formats.chatdev_edges import edges
 from rondel.formats.chatdev_memories import Memories
-from rondel.formats.chatdev_voting import hold_vote
 from rondel.formats.extension import KEY, extended
 from rondel.formats.translation import Draft, Translation
 from rondel.graph.names import Names
@@ -43,6 +42,9 @@ CONFIGS = {
     "template": ("template",),
 }
 """The config keys of each node type except `agent`."""
+
+VOTE = "MAJORITY_VOTE"
+"""The node that counts a majority vote."""
 
 SCRIPT_MEMORY = "1GB"
 """The memory limit of a script, large enough for data libraries; ChatDev has no limit."""
@@ -79,7 +81,7 @@ def _graph(draft: Draft, graph: dict[str, Any], path: Path, file: str) -> dict[s
         draft.change(path, f"the graph had no id and is called {body['id']!r}")
     nodes = body.get("nodes")
     if votes:
-        hold_vote(draft, body, path)
+        _hold_vote(draft, body, path)
         nodes = body.get("nodes")
     outermost = path == ("graph",)
     if not body.get("start"):
@@ -193,3 +195,28 @@ def _first_id(nodes: Any) -> list[Any]:
 def _stem(file: str) -> str:
     name = file.replace("\\", "/").rpartition("/")[2]
     return name.rpartition(".")[0] or name or "graph"
+
+
+def _hold_vote(draft: Draft, body: dict[str, Any], path: Path) -> None:
+    """Let every node of a graph start, and a node at its end hand on what most of them say."""
+    nodes = body.get("nodes")
+    if not isinstance(nodes, list):
+        return
+    voters = [node["id"] for node in nodes if isinstance(node, dict) and _has_text_id(node)]
+    if body.pop("edges", None):
+        draft.leave_out((*path, "edges"), "in a majority vote no edge is followed, as there")
+    result = VOTE
+    while result in voters:
+        result += "_"
+    counting = {"id": result, "type": "passthrough", "config": {"only_last_message": False}}
+    counting["x-rondel"] = {"config": {"majority": True}}
+    body["nodes"] = [*nodes, counting]
+    body["start"], body["end"] = voters, [result]
+    body["edges"] = [{"from": voter, "to": result} for voter in dict.fromkeys(voters)]
+    draft.moved((*path, "edges"), (*path, "is_majority_voting"))
+    draft.moved((*path, "nodes", len(nodes)), (*path, "is_majority_voting"))
+    draft.change((*path, "is_majority_voting"), f"the node {result!r} counts what the others say")
+
+
+def _has_text_id(node: dict[str, Any]) -> bool:
+    return isinstance(node.get("id"), str) and bool(node["id"])

@@ -112,7 +112,7 @@ class Traces:
             return await call(ctx)
         from opentelemetry.context import attach, detach
 
-        from rondel.telemetry.inside import inside_step
+        from rondel.telemetry.ids import inside_step
 
         earlier = ctx.step.earlier  # type: ignore[attr-defined]
         token = attach(inside_step(ctx.session_id, ctx.address, earlier))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from hashlib import sha256
 from threading import local
 
+from opentelemetry.context import Context
 from opentelemetry.sdk.trace.id_generator import IdGenerator
+from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, set_span_in_context
 
 ROOT = "session"
 STEP = "step"
@@ -50,3 +52,11 @@ class DerivedIds(IdGenerator):
         """The next span."""
         span: int = self._next.ids[1]
         return span
+
+
+def inside_step(session: str, address: str, earlier: int) -> Context:
+    """The current context, with the step's span as the current one."""
+    span = step_id(session, address, earlier)
+    flags = TraceFlags(TraceFlags.SAMPLED)
+    known = SpanContext(trace_id(session), span, is_remote=False, trace_flags=flags)
+    return set_span_in_context(NonRecordingSpan(known))

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote
 
 from rondel.errors import (
     CallError,
+    JournalClosed,
     JournalCorrupt,
     JournalError,
     JournalFull,
@@ -303,3 +304,40 @@ def rollback(db: sqlite3.Connection) -> None:
     if db.in_transaction:
         with suppress(sqlite3.Error):
             db.execute("ROLLBACK")
+
+
+class Readers:
+    """Lends out connections on the caller's thread; reading never waits for writing."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._idle: list[sqlite3.Connection] = []
+        self._closed = False
+
+    @contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """A connection that sees one state of the file."""
+        if self._closed:
+            raise JournalClosed(f"the journal {self._database.path} is closed")
+        try:
+            db = self._idle.pop() if self._idle else self._database.reader()
+            try:
+                db.execute("BEGIN")
+                yield db
+            finally:
+                self._give_back(db)
+        except UNREADABLE as error:
+            raise self._database.explain(error) from error
+
+    def close(self) -> None:
+        """Close the connections; those lent out are closed when they come back."""
+        self._closed = True
+        while self._idle:
+            self._idle.pop().close()
+
+    def _give_back(self, db: sqlite3.Connection) -> None:
+        rollback(db)
+        if self._closed:
+            db.close()
+        else:
+            self._idle.append(db)

@@ -23,9 +23,8 @@ from rondel.journal.rules import check_deletable, check_fork
 from rondel.journal.sqlite import attachments, letters, rows, ticks, working_memory
 from rondel.journal.sqlite.backup import copy_to
 from rondel.journal.sqlite.batch import ENDS, WHERE_IT_ENDS
-from rondel.journal.sqlite.database import PAGE, PATIENCE, Database
+from rondel.journal.sqlite.database import PAGE, PATIENCE, Database, Readers
 from rondel.journal.sqlite.leases import Leases
-from rondel.journal.sqlite.readers import Readers
 from rondel.journal.sqlite.verify import JournalFindings, findings
 from rondel.journal.sqlite.write import Head, Write
 from rondel.journal.sqlite.writer import Writer
