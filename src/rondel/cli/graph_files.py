@@ -25,7 +25,7 @@ KINDS = {dict: "a mapping", list: "a list", str: "a text", bool: "true or false"
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedGraph:
     """A graph that can run, and its warnings."""
 
     graph: Graph
@@ -39,7 +39,7 @@ def open_graph(
     compat: str | None = None,
     *,
     demand_secrets: bool = True,
-) -> Opened:
+) -> OpenedGraph:
     """The graph of a file; raises GraphError or CallError with all that is wrong.
 
     `compat` names the system whose format the file is in; `demand_secrets` is Graph.load's.
@@ -67,11 +67,11 @@ def _file_graph(
     provider: str | None,
     compat: str | None,
     demand_secrets: bool,
-) -> Opened:
+) -> OpenedGraph:
     if changes or provider:
         return _changed_graph(file, changes, provider, compat, demand_secrets)
     graph = Graph.load(file, compat=compat, demand_secrets=demand_secrets)
-    return Opened(graph, graph.warnings)
+    return OpenedGraph(graph, graph.warnings)
 
 
 def _foreign_problem(file: str) -> Problem | None:
@@ -91,7 +91,7 @@ def _changed_graph(
     provider: str | None,
     compat: str | None,
     demand_secrets: bool,
-) -> Opened:
+) -> OpenedGraph:
     """The graph of a changed document; its problems still have lines."""
     try:
         parsed = parse(FilePath(file).read_bytes(), file)
@@ -103,7 +103,7 @@ def _changed_graph(
         parsed = None
     if parsed is None or parsed.problems or not isinstance(parsed.data, dict):
         graph = Graph.load(file, compat=compat, demand_secrets=demand_secrets)
-        return Opened(graph, graph.warnings)
+        return OpenedGraph(graph, graph.warnings)
     document = json.loads(json.dumps(parsed.data, default=str))
     _change(document, changes, provider)
     with _placed(file, parsed.positions):
@@ -114,7 +114,7 @@ def _changed_graph(
             demand_secrets=demand_secrets,
         )
     places = (_with_place(warning, file, parsed.positions) for warning in graph.warnings)
-    return Opened(graph, (*parsed.warnings, *places))
+    return OpenedGraph(graph, (*parsed.warnings, *places))
 
 
 def _still(compat: str | None, document: dict[str, Any]) -> str | None:
@@ -186,14 +186,14 @@ def _has_id(item: Any) -> bool:
 # Python
 
 
-def _python_graph(file: str, changes: Sequence[Change], provider: str | None) -> Opened:
+def _python_graph(file: str, changes: Sequence[Change], provider: str | None) -> OpenedGraph:
     graph = _graph_in(file)
     if changes or provider:
         _change(graph.document, changes, provider)
         graph.limits()  # what it was compiled to before does not count any more
     with _placed(file):
         graph.plan()
-    return Opened(graph, tuple(_with_place(warning, file, None) for warning in graph.warnings))
+    return OpenedGraph(graph, tuple(_with_place(warning, file, None) for warning in graph.warnings))
 
 
 def _graph_in(file: str) -> Graph:

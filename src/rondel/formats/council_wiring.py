@@ -31,7 +31,7 @@ class WiredEdge(NamedTuple):
     origin: Path
 
 
-class Told(NamedTuple):
+class Rewiring(NamedTuple):
     """A change, for the report."""
 
     node: str
@@ -75,7 +75,7 @@ class Wiring:
         edge = {"from": source, "to": target}
         self.edges.append(WiredEdge({**edge, "label": label} if label else edge, origin))
 
-    def spread(self) -> Iterable[Told]:
+    def spread(self) -> Iterable[Rewiring]:
         """Put a node behind each one that would choose an edge here, so that all are taken;
         report it."""
         for name, type_ in self._types.items():
@@ -88,14 +88,14 @@ class Wiring:
                 if wired.edge["from"] == name:
                     wired.edge["from"] = after
             self.edges.append(WiredEdge({"from": name, "to": after}, origin))
-            yield Told(name, "all that follows does so, whatever comes of it")
+            yield Rewiring(name, "all that follows does so, whatever comes of it")
 
-    def share_state(self) -> Iterable[Told]:
+    def share_state(self) -> Iterable[Rewiring]:
         """Add the edges of the shared state, and say why."""
         rounds = [self._round(name) for name, type_ in self._types.items() if type_ == "loop"]
         loops = [found for found in rounds if found is not None]
         for found in loops:
-            yield Told(
+            yield Rewiring(
                 found.loop, "the loop decides only; the document travels on edges of its own"
             )
             self._carry_scores(found)
@@ -103,12 +103,12 @@ class Wiring:
                 self._carry_document(found)
             else:
                 self._offer_choices(found, found.reviewer)
-                yield Told(found.reviewer, "each answer of the reviewer has a node of its own")
+                yield Rewiring(found.reviewer, "each answer of the reviewer has a node of its own")
         inside = {found.reviewer for found in loops}
         for name, type_ in self._types.items():
             if type_ == "human_review" and name not in inside and self._before[name]:
                 self._hand_on_reviewed(name)
-                yield Told(name, "what was reviewed goes on, not what the reviewer answers")
+                yield Rewiring(name, "what was reviewed goes on, not what the reviewer answers")
         self._show_document(loops)
 
     def agents_before(self, name: str) -> list[str]:

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Protocol
+from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 from pydantic import (
@@ -38,6 +38,7 @@ from rondel.errors import CallError, StepFailed, StepTimeout
 from rondel.graph.guarantees import Calls, Guarantee
 from rondel.graph.quantities import Duration, Size, size_text
 from rondel.graph.surrogates import wholly
+from rondel.models.model import Files
 
 PYTHON = "python"
 RUNNER = Path(__file__).with_name("python_runner.py")
@@ -104,12 +105,6 @@ class PythonConfig(BaseModel):
     def guarantee(self) -> Guarantee:
         """It may emit anything, along all its edges, and calls no model."""
         return Guarantee(routes=False, emits=True, passes=False, calls=Calls())
-
-
-class Files(Protocol):
-    """Gives the content of attachments."""
-
-    async def load(self, part: Part) -> bytes: ...
 
 
 @dataclass(slots=True)

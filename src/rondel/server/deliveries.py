@@ -59,7 +59,7 @@ class News(NamedTuple):
     at: float
 
 
-class Due(NamedTuple):
+class DueDelivery(NamedTuple):
     """A delivery whose time has come."""
 
     id: str
@@ -256,7 +256,7 @@ class Deliveries:
             self._database.now(),
             ABREAST,
         )
-        claimed = await self._claimed([Due(*row) for row in rows]) if rows else []
+        claimed = await self._claimed([DueDelivery(*row) for row in rows]) if rows else []
         if not claimed:
             return
         hooks = {hook.id: hook for hook in await self._hooks.all()}
@@ -266,7 +266,7 @@ class Deliveries:
         )
         self._sending = set()
 
-    async def _claimed(self, due: list[Due]) -> list[Due]:
+    async def _claimed(self, due: list[DueDelivery]) -> list[DueDelivery]:
         """The due deliveries that no other server has taken, in a fixed order to avoid
         deadlocks."""
         due.sort()
@@ -275,7 +275,9 @@ class Deliveries:
         taken = await self._database.write(*[(claim, until, each.id, each.due) for each in due])
         return [each for each, mine in zip(due, taken, strict=True) if mine]
 
-    async def _send(self, client: httpx2.AsyncClient, hook: Webhook | None, due: Due) -> None:
+    async def _send(
+        self, client: httpx2.AsyncClient, hook: Webhook | None, due: DueDelivery
+    ) -> None:
         if hook is None:
             await self._settle(due.id, "dropped", "the webhook is gone", None, due.attempts)
             return
@@ -293,7 +295,7 @@ class Deliveries:
         else:
             await self._retry(due.id, tried, f"HTTP {status}")
 
-    async def _post(self, client: httpx2.AsyncClient, hook: Webhook, due: Due) -> int:
+    async def _post(self, client: httpx2.AsyncClient, hook: Webhook, due: DueDelivery) -> int:
         """Send it; returns the status of the response, whose body is not read."""
         await asyncio.to_thread(self._hooks.check, hook.url)
         headers = _signed(hook, due.id, due.body)

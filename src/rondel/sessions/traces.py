@@ -44,7 +44,7 @@ class Traces:
 
     def __init__(self, provider: TracerProvider | None) -> None:
         self._given = provider
-        self._followed: dict[str, Follower] = {}
+        self._followed: dict[str, SpanFollower] = {}
         self._task: asyncio.Task[None] | None = None
 
     @cached_property
@@ -73,7 +73,7 @@ class Traces:
         """This process drives the session from now on."""
         tracer = self.tracer
         if tracer is not None and _is_sampled(tracer, local.id):
-            self._followed[local.id] = Follower(local, drive, plan, tracer)
+            self._followed[local.id] = SpanFollower(local, drive, plan, tracer)
             if self._task is None or self._task.done():
                 self._task = asyncio.get_running_loop().create_task(self._run())
 
@@ -122,7 +122,7 @@ class Traces:
             detach(token)
 
 
-class Follower:
+class SpanFollower:
     """Reads one session, and tells its spans from where this process took it up."""
 
     def __init__(self, local: LocalSession, drive: Drive, plan: Plan, tracer: Tracer) -> None:

@@ -54,7 +54,7 @@ QUIET = frozenset({"answer", "risk_justification"})
 """The data of events that people wrote; it is not sent."""
 
 
-class Told(Protocol):
+class SpanEvent(Protocol):
     """The part of an event that spans need."""
 
     @property
@@ -79,7 +79,7 @@ class Node(NamedTuple):
     provider: str = ""
 
 
-class Opened(NamedTuple):
+class OpenSpan(NamedTuple):
     """A span that is under way, and what it takes to open it once more."""
 
     span: Span
@@ -115,11 +115,11 @@ class SpanTree:
         """Whether spans that end now are sent."""
         self.earlier: Callable[[str], int] = lambda _address: 0
         """The number of earlier attempts of a step, by address."""
-        self._root: Opened | None = None
-        self._open: dict[str, Opened] = {}
+        self._root: OpenSpan | None = None
+        self._open: dict[str, OpenSpan] = {}
         self._done: dict[str, int] = {}
         """The end time of each loop's last round, until the loop's end is known."""
-        self._cut: list[tuple[str, Opened]] = []
+        self._cut: list[tuple[str, OpenSpan]] = []
         self._ends = 0
         self._calls: dict[str, SpanContext] = {}
         """By step, its last model call."""
@@ -130,7 +130,7 @@ class SpanTree:
         """The kind of the last error of each step."""
         self._spent = [0, 0, 0.0]
 
-    def take(self, events: Iterable[Told], durations: Sequence[float] = ()) -> None:
+    def take(self, events: Iterable[SpanEvent], durations: Sequence[float] = ()) -> None:
         """Take the events of one tick; `durations` are those of its model calls."""
         calls = iter(durations)
         for event in events:
@@ -162,7 +162,7 @@ class SpanTree:
 
     # The session
 
-    def _change(self, event: Told, at: int) -> None:
+    def _change(self, event: SpanEvent, at: int) -> None:
         status = str(event.data["status"])
         if self._root is None:
             self._open_root(at)
@@ -192,7 +192,7 @@ class SpanTree:
     def _again(self) -> str:
         return str(self._ends or "")
 
-    def _end_session(self, event: Told, status: str, at: int) -> None:
+    def _end_session(self, event: SpanEvent, status: str, at: int) -> None:
         self._cut = [entry for entry in self._open.items() if entry[0] not in self._done]
         for address in reversed(list(self._open)):
             self._end(address, at)
@@ -217,7 +217,7 @@ class SpanTree:
 
     # Rounds
 
-    def _begin_round(self, event: Told, at: int) -> None:
+    def _begin_round(self, event: SpanEvent, at: int) -> None:
         address, data = str(event.address), event.data
         self._finish_last(_loop_of(address))
         attributes = {
@@ -231,7 +231,7 @@ class SpanTree:
         opened = self._opened("round", address, name, attributes, at, context)
         self._open[address] = opened
 
-    def _end_round(self, event: Told, at: int) -> None:
+    def _end_round(self, event: SpanEvent, at: int) -> None:
         opened = self._open.get(str(event.address))
         if opened is None:
             return
@@ -246,7 +246,7 @@ class SpanTree:
         opened.span.set_attributes(_known(found))
         self._done[str(event.address)] = at
 
-    def _leave_loop(self, event: Told, at: int) -> None:
+    def _leave_loop(self, event: SpanEvent, at: int) -> None:
         loop = str(event.address)
         end = {name: event.data[key] for key, name in names.END.items()}
         for address, opened in list(self._open.items()):
@@ -262,7 +262,7 @@ class SpanTree:
 
     # Steps
 
-    def _change_step(self, event: Told, at: int) -> None:
+    def _change_step(self, event: SpanEvent, at: int) -> None:
         address, status = str(event.address), str(event.data["status"])
         if status == "running" and address not in self._open:
             self._begin_step(event, address, at)
@@ -273,7 +273,7 @@ class SpanTree:
                 _fail(span, self._kinds.get(address, ""), str(event.data.get("error", "")))
             self._end(address, at)
 
-    def _begin_step(self, event: Told, address: str, at: int) -> None:
+    def _begin_step(self, event: SpanEvent, address: str, at: int) -> None:
         name = str(event.node_id)
         node = self._node(name)
         attributes = {
@@ -292,7 +292,7 @@ class SpanTree:
 
     # Parts of steps
 
-    def _tell_call(self, event: Told, at: int, duration: float) -> None:
+    def _tell_call(self, event: SpanEvent, at: int, duration: float) -> None:
         data, address = event.data, str(event.address)
         self._spent[0] += data["input_tokens"]
         self._spent[1] += data["output_tokens"]
@@ -323,7 +323,7 @@ class SpanTree:
         self._marks[address] = at
         self._close(span, at)
 
-    def _tell_tool(self, event: Told, at: int) -> None:
+    def _tell_tool(self, event: SpanEvent, at: int) -> None:
         tool, address = str(event.data.get("tool", "")), str(event.address)
         attributes = {names.OPERATION: names.EXECUTE_TOOL, names.TOOL: tool}
         began = self._marks.get(address, at)
@@ -336,7 +336,7 @@ class SpanTree:
     def _part(
         self,
         kind: str,
-        event: Told,
+        event: SpanEvent,
         name: str,
         attributes: dict[str, Any],
         began: int,
@@ -351,7 +351,7 @@ class SpanTree:
         found = _known({names.SESSION: self._session, names.ADDRESS: address, **attributes})
         return self._opened(kind, address, name, found, began, context, number, span_kind).span
 
-    def _mark(self, event: Told, at: int) -> None:
+    def _mark(self, event: SpanEvent, at: int) -> None:
         opened = self._open.get(str(event.address)) or self._root
         if opened is not None:
             plain = {
@@ -386,14 +386,14 @@ class SpanTree:
         context: Context | None,
         again: str = "",
         span_kind: SpanKind = SpanKind.INTERNAL,
-    ) -> Opened:
+    ) -> OpenSpan:
         links = [Link(self._other(self._parent))] if self._parent and kind == ROOT else []
         if isinstance(self._ids, DerivedIds):
             self._ids.lay_down(self._trace, span_id(self._session, kind, address, again))
         span = self._tracer.start_span(
             name, context or Context(), span_kind, attributes, links, start_time=at
         )
-        return Opened(span, kind, name, attributes, at)
+        return OpenSpan(span, kind, name, attributes, at)
 
     @staticmethod
     def _other(session: str) -> SpanContext:
