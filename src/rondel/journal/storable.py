@@ -58,7 +58,7 @@ def _is_plain_message(message: Message) -> bool:
     if type(content) is not str or not content.isascii():
         return False
     data = message.data
-    return data is NO_DATA or _is_plain((data,), 0)
+    return data is NO_DATA or (type(data) is dict and _is_plain_inside(data, 1))
 
 
 def _is_plain_verdict(said: Verdict) -> bool:

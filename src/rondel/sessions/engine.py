@@ -230,7 +230,12 @@ class Engine:
         return self._local.graphs.outline(row)
 
     def bind(self, graph: Graph) -> Binding:
-        """The graph with its processors and conditions; built once for each graph."""
+        """The graph with its processors and conditions, and all else that its sessions share.
+
+        It is made once for each graph; who asks before the first session starts, starts that one
+        as fast as the next.
+        """
+        self._local.graphs.labels(graph)
         return self._local.graphs.bind(graph)
 
     # Inside
