@@ -404,6 +404,9 @@ def test_a_fork_has_more_rounds_after_bounded(call: Call, graph_file: Write) -> 
     assert call("fork", session, "--set", "loops.Writer.max_rounds=3").out.startswith(
         f"fork of {session}, session "
     )
+    as_in_a_file = "--set", "loops.Writer.patience={rounds: 9}"
+    fork = call("fork", session, "--set", "loops.Writer.max_rounds=4", *as_in_a_file, "--json")
+    assert fork.result["output"] == "four"
 
 
 @pytest.fixture

@@ -82,7 +82,28 @@ def parse_change(option: str) -> tuple[Path, Any]:
             f"--set {option!r} is not path=value; write it as in "
             "--set limits.max_steps=5 or --set 'nodes[\"A.b\"].config.role=editor'"
         )
-    return path, parse_value(option[end + 1 :])
+    return path, parse_setting(path[0], option[end + 1 :])
+
+
+def parse_setting(root: str | int, text: str) -> Any:
+    """What `--set` puts below a root: JSON, else as a graph has it; what is said stays text."""
+    value = parse_value(text)
+    is_said = root in ("inputs", "answer") or not isinstance(value, str)
+    return value if is_said else _as_in_a_graph(value)
+
+
+def _as_in_a_graph(text: str) -> Any:
+    """A list or mapping as a graph file may have it, `{rounds: 3}`; else the text itself."""
+    if text[:1] + text[-1:] not in ("{}", "[]"):
+        return text
+    import yaml
+
+    try:
+        value = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, TypeError):  # `{{ input }}`
+        return text
+    is_template = isinstance(value, dict) and None in value.values()  # `{draft}`
+    return text if is_template else json.loads(json.dumps(value, default=str))
 
 
 def in_document(path: Path, document: dict[str, Any]) -> Path:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rondel.cli.arguments import parse_change, parse_value
+from rondel.cli.arguments import parse_change, parse_setting
 from rondel.cli.database import find, next_commands, open_existing
 from rondel.cli.foreground import Foreground, hand_over
 from rondel.cli.language import words
@@ -84,7 +84,8 @@ def parse_changes(options: Sequence[str]) -> dict[str, Any]:
         if "[" in path:
             steps, _ = parse_change(option)
             path = ".".join(map(str, steps))
-        changes[path.removeprefix("graph.")] = parse_value(value)
+        path = path.removeprefix("graph.")
+        changes[path] = parse_setting(path.partition(".")[0], value)
     return changes
 
 

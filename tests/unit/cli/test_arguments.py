@@ -56,6 +56,11 @@ def test_a_value_is_json_if_it_can_be(text: str, value: Any) -> None:
         ('graph.nodes["a.b=c"].id=A', ("graph", "nodes", "a.b=c", "id"), "A"),
         ("graph.nodes['a[1]'].id=A", ("graph", "nodes", "a[1]", "id"), "A"),
         ("vars.M=a=b", ("vars", "M"), "a=b"),
+        ("loops.A.patience={rounds: 3}", ("loops", "A", "patience"), {"rounds": 3}),
+        ("start=[A, B]", ("start",), ["A", "B"]),
+        ("vars.M={{ input }}", ("vars", "M"), "{{ input }}"),
+        ("vars.M={draft}", ("vars", "M"), "{draft}"),
+        ("inputs.task=[note, this]", ("inputs", "task"), "[note, this]"),
     ],
 )
 def test_a_change(option: str, path: tuple[Any, ...], value: Any) -> None:
