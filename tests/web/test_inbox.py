@@ -46,6 +46,17 @@ def test_a_person_with_a_phone_asks_for_changes_and_approves(serve: Serve, look:
     expect(page.get_by_role("complementary", name="Detail")).to_be_in_viewport()
 
 
+def test_the_bar_has_one_line_on_the_narrowest_phone(serve: Serve, look: Look) -> None:
+    server, page = serve(REVIEW), look(**PHONE | {"viewport": {"width": 360, "height": 640}})
+    server.run("review")
+    page.goto(server.url)
+    inbox = page.get_by_role("link", name="Inbox")
+    expect(inbox).to_contain_text("1")
+    heights = page.locator(".top nav a").evaluate_all("links => links.map(e => e.offsetHeight)")
+    assert max(heights) < 40
+    assert fits(page)
+
+
 def test_the_same_in_chinese(serve: Serve, look: Look) -> None:
     server, page = serve(REVIEW), look(locale="zh-CN", **PHONE)
     session = server.run("review")
