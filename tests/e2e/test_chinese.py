@@ -167,6 +167,8 @@ def test_help_errors_and_a_run_are_in_chinese(call: Call, graph_file: GraphFile)
         patch.setenv("LC_ALL", "zh_CN.UTF-8")
         wrong = call("rnu")
     assert wrong.err == "错误：没有命令 'rnu'；您是指 'run' 吗？\n"
+    missing = call("completion", "--lang", "zh")
+    assert "缺少参数 'bash|zsh|fish'；可选：bash, zsh, fish" in missing.err
     ran = call("run", EXAMPLE, "--db", ":memory:", "--lang", "zh")
     assert "正在运行 review_loop" in ran.out
     assert "第 4 轮" in ran.out
