@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import sqrt
 from statistics import mean, stdev
 
@@ -11,7 +12,7 @@ from rondel.certificate import Certificate, certify
 from rondel.forecast.run import Run
 from rondel.forecast.simulation import Opener, simulate
 from rondel.graph.plan import Plan, Scope
-from rondel.journal.store import Store
+from rondel.journal.store import SessionRow, Store
 from rondel.sessions.drive import fold
 from rondel.sessions.graph import Graph
 from rondel.sessions.records import usage_of
@@ -50,14 +51,20 @@ class Estimate(msgspec.Struct, frozen=True):
     """Nodes that send their whole history again in every round of a loop."""
 
 
-def estimate(graph: Graph, opener: Opener, store: Store | None = None) -> Estimate:
-    """The estimate of a graph; its past sessions in `store` count, if there are any.
+def estimate(
+    graph: Graph,
+    opener: Opener,
+    store: Store | None = None,
+    counts: Callable[[SessionRow], bool] = lambda _: True,
+    seconds: float | None = None,
+) -> Estimate:
+    """The estimate of a graph; its past sessions in `store` that count, if there are any.
 
-    `opener` opens the same graph.
+    `opener` opens the same graph. Simulated runs may take so many seconds.
     """
     plan = graph.plan()
-    past = _past(graph, plan, store) if store is not None else None
-    expected, source = past or _simulated(opener)
+    past = _past(graph, plan, store, counts) if store is not None else None
+    expected, source = past or _simulated(opener, seconds)
     return Estimate(graph.id, _worst(certify(plan)), expected, source, growing_nodes(plan))
 
 
@@ -66,13 +73,15 @@ def _worst(certificate: Certificate) -> Amounts:
     return Amounts(cost.calls, cost.tokens, cost.usd)
 
 
-def _past(graph: Graph, plan: Plan, store: Store) -> tuple[Amounts, str] | None:
+def _past(
+    graph: Graph, plan: Plan, store: Store, counts: Callable[[SessionRow], bool]
+) -> tuple[Amounts, str] | None:
     """What sessions of a graph of the same structure have spent, on average."""
     rows = [
         row
         for status in OVER
         for row in store.sessions(status, graph.id, limit=PAST).rows
-        if graph.has_structure_of(row.document) and row.parent is None
+        if counts(row) and graph.has_structure_of(row.document) and row.parent is None
     ]
     rows = sorted(rows, key=lambda row: row.created_at, reverse=True)[:PAST]
     if not rows:
@@ -87,11 +96,11 @@ def _past(graph: Graph, plan: Plan, store: Store) -> tuple[Amounts, str] | None:
     return amounts, f"{count} past session{'' if count == 1 else 's'}"
 
 
-def _simulated(opener: Opener) -> tuple[Amounts, str]:
+def _simulated(opener: Opener, seconds: float | None) -> tuple[Amounts, str]:
     runs: list[Run] = []
     while len(runs) < MOST and not _is_known(runs):
         seed = str(len(runs) // BATCH)
-        runs += simulate(opener, BATCH, seed, as_configured=True).runs
+        runs += simulate(opener, BATCH, seed, as_configured=True, seconds=seconds).runs
     count = len(runs)
     amounts = Amounts(
         sum(run.calls for run in runs) / count,

@@ -10,6 +10,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
 from random import Random
+from time import monotonic
 from typing import Any
 
 from rondel.errors import CallError
@@ -83,10 +84,34 @@ def simulate(
     jobs: int | None = None,
     as_configured: bool = False,
     told: Callable[[int], None] = lambda _done: None,
+    seconds: float | None = None,
 ) -> Simulation:
-    """Run the graph that `opener` opens `count` times; the same seed gives the same runs."""
+    """Run the graph that `opener` opens `count` times; the same seed gives the same runs.
+
+    Raises CallError if the runs take longer than so many seconds.
+    """
     if count < 1:
         raise CallError("a simulation needs at least one run")
+    try:
+        until = None if seconds is None else monotonic() + seconds
+        return _simulated(opener, count, seed, inputs, jobs, as_configured, told, until)
+    except TimeoutError:
+        raise CallError(
+            f"the simulation was not over after {seconds:g} s; ask for fewer runs, or give the "
+            "graph a smaller limits.max_steps"
+        ) from None
+
+
+def _simulated(
+    opener: Opener,
+    count: int,
+    seed: str,
+    inputs: dict[str, Any] | None,
+    jobs: int | None,
+    as_configured: bool,
+    told: Callable[[int], None],
+    until: float | None,
+) -> Simulation:
     graph = opener()
     plan = graph.plan()
     words = _words(plan)
@@ -94,11 +119,11 @@ def simulate(
     situations = [_situation(number, seed, given, words) for number in range(count)]
     workers = jobs or (1 if count <= ALONE else min(os.cpu_count() or 1, 8))
     if graph.is_python or workers == 1:
-        runs = _batch(opener, seed, situations, as_configured)
+        runs = _batch(opener, seed, situations, as_configured, until)
         told(count)
     else:
-        runs = _spread(opener, seed, situations, workers, as_configured, told)
-    missed = _missed(opener, plan, runs, seed, given, as_configured)
+        runs = _spread(opener, seed, situations, workers, as_configured, told, until)
+    missed = _missed(opener, plan, runs, seed, given, as_configured, until)
     return Simulation(plan, seed, tuple(runs), tuple(missed))
 
 
@@ -109,12 +134,13 @@ def _spread(
     workers: int,
     as_configured: bool,
     told: Callable[[int], None],
+    until: float | None,
 ) -> list[Run]:
     size = max(1, -(-len(situations) // (workers * 4)))
     parts = [situations[at : at + size] for at in range(0, len(situations), size)]
     runs: list[Run] = []
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        futures = [pool.submit(_batch, opener, seed, part, as_configured) for part in parts]
+        futures = [pool.submit(_batch, opener, seed, part, as_configured, until) for part in parts]
         for future in futures:
             runs.extend(future.result())
             told(len(runs))
@@ -122,14 +148,20 @@ def _spread(
 
 
 def _batch(
-    opener: Opener, seed: str, situations: Sequence[Situation], as_configured: bool
+    opener: Opener,
+    seed: str,
+    situations: Sequence[Situation],
+    as_configured: bool,
+    until: float | None,
 ) -> list[Run]:
     async def main() -> list[Run]:
         AS_CONFIGURED.set(as_configured)
         graph = opener()
-        async with Engine(
-            db=None, registry=forecasting(graph.registry), tracer_provider=False
-        ) as engine:
+        registry = forecasting(graph.registry)
+        async with (
+            asyncio.timeout_at(until),
+            Engine(db=None, registry=registry, tracer_provider=False) as engine,
+        ):
             engine.expectation.minds_the_past = False  # simulated runs are no past
             return [await play(graph, engine, seed, each) for each in situations]
 
@@ -167,15 +199,22 @@ def _missed(
     seed: str,
     given: dict[str, Any],
     as_configured: bool,
+    until: float | None,
 ) -> list[Missed]:
     """The edges that no run took; for each, a few runs with what its condition looks for."""
     taken = {edge for run in runs for edge in run.edges}
     missed = [edge for edge in plan.edges if edge.index not in taken]
-    return [Missed(edge, _way_to(opener, edge, seed, given, as_configured)) for edge in missed]
+    search = f"{seed}/search"
+    return [Missed(e, _way_to(opener, e, search, given, as_configured, until)) for e in missed]
 
 
 def _way_to(
-    opener: Opener, edge: PlanEdge, seed: str, given: dict[str, Any], as_configured: bool
+    opener: Opener,
+    edge: PlanEdge,
+    seed: str,
+    given: dict[str, Any],
+    as_configured: bool,
+    until: float | None,
 ) -> dict[str, Any] | None:
     words = list(_words_of(edge))[:TRIES]
     tries = [
@@ -184,7 +223,7 @@ def _way_to(
     ]
     if not tries:
         return None
-    runs = _batch(opener, f"{seed}/search", tries, as_configured)
+    runs = _batch(opener, seed, tries, as_configured, until)
     for situation, run in zip(tries, runs, strict=True):
         if edge.index in run.edges:
             return situation.inputs

@@ -60,7 +60,11 @@ PROVIDERS = (
         prices="google",
     ),
     RealProvider(
-        "azure", keys=("AZURE_OPENAI_API_KEY",), profile="azure:AzureProvider", prices="azure"
+        "azure",
+        keys=("AZURE_OPENAI_API_KEY",),
+        profile="azure:AzureProvider",
+        prices="azure",
+        home=(".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com"),
     ),
     RealProvider(
         "bedrock",

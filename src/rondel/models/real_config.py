@@ -22,6 +22,10 @@ US = "us-central1"
 """The default location in Google's cloud: it has most models."""
 
 
+PLACE = "^[a-z0-9-]+$"
+"""A region becomes a part of the address that the machine's credentials are sent to."""
+
+
 class RealConfig(ServedConfig):
     """The model, its address and key, and its retries."""
 
@@ -82,7 +86,7 @@ class BedrockConfig(CloudConfig):
     """Which model of Amazon's Bedrock, and in which region."""
 
     region: str | None = Field(
-        None, min_length=1, description="The AWS region; else as the AWS tools know it."
+        None, pattern=PLACE, description="The AWS region; else as the AWS tools know it."
     )
     profile: str | None = Field(
         None, min_length=1, description="The AWS profile whose credentials are used."
@@ -125,7 +129,7 @@ class VertexConfig(CloudConfig):
         None, min_length=1, description="The Google Cloud project; else GOOGLE_CLOUD_PROJECT's."
     )
     location: str | None = Field(
-        None, min_length=1, description="The region; else GOOGLE_CLOUD_LOCATION's, or us-central1."
+        None, pattern=PLACE, description="The region; else GOOGLE_CLOUD_LOCATION's, or us-central1."
     )
 
     @property

@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 
 from rondel.errors import CallError
 from rondel.graph.quantities import Wait
-from rondel.models.endpoint import Endpoint, is_local, is_loopback
+from rondel.models.endpoint import Endpoint, host_of, is_local, is_loopback
 from rondel.models.model import ProviderConfig
 from rondel.models.params import Params
 from rondel.models.prices import Tariff
@@ -70,7 +70,9 @@ class ServedConfig(ProviderConfig):
         if given := self._given_key():
             return given
         at_home = self._is_at_home()
-        trusted = at_home or not real.address or is_loopback(self.base_url or "")
+        anywhere = not real.address and not real.home
+        url = self.base_url or ""
+        trusted = at_home or anywhere or is_loopback(url) or host_of(url).endswith(real.home)
         if (found := self._found_key()) and trusted:
             return found
         if at_home and real.keys:

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable, Iterable
-from ipaddress import IPv6Address, ip_address
+from collections.abc import Callable, Iterable, Iterator
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
 from rondel.errors import CallError
-from rondel.sessions.agents import configs_of
+from rondel.models.real import PROVIDERS
 from rondel.sessions.graph import Graph
 
 Resolve = Callable[[str, int], Iterable[str]]
+
+EMBEDDING = (IPv6Network("::/96"), IPv6Network("64:ff9b::/96"))
+"""Where an IPv6 address ends with the IPv4 address that it leads to."""
+
+KNOWN = frozenset(
+    (parts.hostname, parts.port)
+    for parts in (urlsplit(provider.address) for provider in PROVIDERS)
+    if parts.port is not None
+)
+"""Providers on this machine, which a graph reaches by their names: Ollama."""
 
 
 class PrivateAddress(OSError):
@@ -26,30 +36,39 @@ def is_private(address: str) -> bool:
         found = ip_address(address.partition("%")[0])
     except ValueError:
         return True
-    if isinstance(found, IPv6Address) and found.ipv4_mapped is not None:
-        found = found.ipv4_mapped
-    return not found.is_global or found.is_multicast
+    return any(not each.is_global or each.is_multicast for each in (found, *_inside(found)))
+
+
+def _inside(address: IPv4Address | IPv6Address) -> Iterator[IPv4Address]:
+    """The IPv4 addresses that one of IPv6 may lead to."""
+    if isinstance(address, IPv6Address):
+        if any(address in network for network in EMBEDDING):
+            yield IPv4Address(int(address) & 0xFFFFFFFF)
+        yield from filter(None, (address.sixtofour, *(address.teredo or ())))
 
 
 def resolved(host: str, port: int) -> list[str]:
     """The addresses of a name; none if nobody knows it."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except OSError:
+    except (OSError, UnicodeError):
         return []
     return [str(info[4][0]) for info in found]
 
 
 def demand_public(url: str, where: str, resolve: Resolve = resolved) -> None:
-    """Raise CallError if an address leads into a private network."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https", "ws", "wss") or not parts.hostname:
-        raise CallError(f"{where}: {url!r} is no address of the web")
-    private = [found for found in resolve(parts.hostname, parts.port or 443) if is_private(found)]
-    if private:
+    """Raise CallError, without the address, if one leads into a private network."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port or 443
+    except ValueError:
+        host, port = None, 0
+    if not host or parts.scheme not in ("http", "https", "ws", "wss"):
+        raise CallError(f"{where}: that is no address of the web, as https://example.org/v1 is")
+    if any(is_private(found) for found in resolve(host, port)):
         raise CallError(
-            f"{where}: {parts.hostname!r} is in a private network, where this server lets nobody "
-            "reach; start it with --allow-private to allow that"
+            f"{where}: that is in a private network, where this server lets nobody reach; start it "
+            "with --allow-private to allow that"
         )
 
 
@@ -59,24 +78,22 @@ def demand_public_graph(graph: Graph) -> None:
         demand_public(url, where)
 
 
-def addresses_of(graph: Graph) -> Iterable[tuple[str, str]]:
-    """The addresses of models and tools that a graph names, with where."""
+def addresses_of(graph: Graph) -> Iterator[tuple[str, str]]:
+    """The addresses of models and MCP servers that a graph names, with where."""
     for node in graph.plan().nodes:
-        for config in configs_of(node.spec):
-            base = getattr(config, "base_url", None)
-            if base:
-                yield f"node {node.id!r}, base_url", str(base)
-        yield from _servers(node.id, node.spec.config)
+        for field, url in _named_in(node.spec.config):
+            yield f"node {node.id!r}, {field}", url
 
 
-def _servers(node: str, config: Any) -> Iterable[tuple[str, str]]:
-    """The MCP servers with an address, wherever in a node's config they stand."""
+def _named_in(config: Any) -> Iterator[tuple[str, str]]:
+    """Every `base_url` and `url` in a node's config, however deep."""
     stack = [config]
     while stack:
         value = stack.pop()
-        url = getattr(value, "url", None)
-        if isinstance(url, str):
-            yield f"node {node!r}, an MCP server", url
+        for field in ("base_url", "url"):
+            url = getattr(value, field, None)
+            if isinstance(url, str):
+                yield field, url
         if hasattr(type(value), "model_fields"):
             stack += [getattr(value, name, None) for name in type(value).model_fields]
         elif isinstance(value, dict):
@@ -86,17 +103,17 @@ def _servers(node: str, config: Any) -> Iterable[tuple[str, str]]:
 
 
 def guard(loop: asyncio.AbstractEventLoop) -> None:
-    """Refuse, in this loop, connections to names that lead into private networks by now.
+    """Refuse, in this loop, connections into private networks, whatever led there.
 
-    What was checked when a session started may lead elsewhere when a connection is made.
+    What was checked when a session started may lead elsewhere when a connection is made: a name
+    that was bent since, or an answer that sends the client on to another address.
     """
-    resolve = loop.getaddrinfo
+    connect = loop.sock_connect
 
-    async def guarded(host: Any, port: Any, **more: Any) -> Any:
-        found = await resolve(host, port, **more)
-        name = host.decode() if isinstance(host, bytes) else str(host)
-        if name and any(is_private(str(info[4][0])) for info in found):
-            raise PrivateAddress(f"{name} is in a private network, where nobody may reach")
-        return found
+    async def guarded(sock: socket.socket, address: Any) -> None:
+        is_network = sock.family in (socket.AF_INET, socket.AF_INET6)
+        if is_network and tuple(address[:2]) not in KNOWN and is_private(str(address[0])):
+            raise PrivateAddress(f"{address[0]} is in a private network, where nobody may reach")
+        await connect(sock, address)
 
-    loop.getaddrinfo = guarded  # type: ignore[method-assign]
+    loop.sock_connect = guarded  # type: ignore[method-assign]

@@ -118,15 +118,18 @@ async def create_chat_completion(
 ) -> Response:
     """Run a graph on the last user message, or answer the question that came before it."""
     try:
+        site.hub.demand_room()
         session, after = await _session(site, caller, body, idempotency_key)
     except (RondelError, Refusal) as error:
         return _error(error)
     if body.stream:
         wants_usage = bool((body.stream_options or {}).get("include_usage"))
-        content = _chunks(site, session, after, body.model, wants_usage)
+        content = _chunks(site, caller, session, after, body.model, wants_usage)
         return EventStream(content, site.hub.heartbeat)
-    async for _ in until_rest(site, session, after):
+    async for _ in until_rest(site, caller, session, after):
         pass
+    if not await site.tokens.hold(caller):
+        return _error(Refusal(401, "unauthorized", "the token was revoked"))
     came = session_reply(site, session)
     if came.is_error:
         return _error(Refusal(422, came.status, f"{came.text} (session {session.id})"))
@@ -188,7 +191,7 @@ def _content(session: Session, came: SessionReply) -> str:
 
 
 async def _chunks(
-    site: Site, session: Session, after: int, model: str, wants_usage: bool
+    site: Site, caller: Caller, session: Session, after: int, model: str, wants_usage: bool
 ) -> AsyncGenerator[bytes, None]:
     head = _head(session, model, "chat.completion.chunk")
 
@@ -196,24 +199,23 @@ async def _chunks(
         choice = {"index": 0, "delta": delta, "finish_reason": finish}
         return b"data: %b\n\n" % msgspec.json.encode({**head, "choices": [choice], **more})
 
-    async with site.hub.reader():
-        yield chunk({"role": "assistant", "content": ""}, rondel={"session_id": session.id})
-        async for event in until_rest(site, session, after):
-            thought = _thought(event)
-            if thought:
-                yield chunk({"reasoning_content": thought})
-        came = session_reply(site, session)
-        if came.is_error:
-            error = {"message": f"{came.text} (session {session.id})", "type": came.status}
-            yield b"data: %b\n\n" % msgspec.json.encode({"error": error})
-            return
-        yield chunk({"content": _content(session, came)})
-        yield chunk({}, "stop", rondel=came.to_json(session.id))
-        if wants_usage:
-            yield b"data: %b\n\n" % msgspec.json.encode(
-                {**head, "choices": [], "usage": _usage(came)}
-            )
-        yield b"data: [DONE]\n\n"
+    yield chunk({"role": "assistant", "content": ""}, rondel={"session_id": session.id})
+    async for event in until_rest(site, caller, session, after):
+        thought = _thought(event)
+        if thought:
+            yield chunk({"reasoning_content": thought})
+    if not await site.tokens.hold(caller):
+        return
+    came = session_reply(site, session)
+    if came.is_error:
+        error = {"message": f"{came.text} (session {session.id})", "type": came.status}
+        yield b"data: %b\n\n" % msgspec.json.encode({"error": error})
+        return
+    yield chunk({"content": _content(session, came)})
+    yield chunk({}, "stop", rondel=came.to_json(session.id))
+    if wants_usage:
+        yield b"data: %b\n\n" % msgspec.json.encode({**head, "choices": [], "usage": _usage(came)})
+    yield b"data: [DONE]\n\n"
 
 
 def _thought(event: Event) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import asdict
 
 from fastapi import APIRouter
@@ -11,10 +12,13 @@ from rondel.server import schemas
 from rondel.server.access import Caller, Operator
 from rondel.server.idempotency import Key, once
 from rondel.server.openapi import errors
+from rondel.server.policy import demand_allowed
 from rondel.server.problems import Refusal
 from rondel.server.replies import reply
 from rondel.server.site import Site, SiteDep
 from rondel.sessions.controls import Answer, AnyControl, Pause, Resume, Signal, Stop, Unlock
+from rondel.sessions.fork import plan_fork
+from rondel.sessions.session import Session
 
 router = APIRouter(tags=["controls"], prefix="/sessions/{id}")
 
@@ -86,6 +90,8 @@ async def fork_session(
         raise Refusal(403, "forbidden", "to change a node's config needs the role admin")
 
     async def make() -> Response:
+        if body.set:
+            await _demand_may_set(site, caller, parent, body)
         child = await site.engine.fork(parent, body.at, body.set, run=body.run)
         headers = {"Location": f"/api/v1/sessions/{child.id}"}
         fields = {"id": child.id, "status": child.status, "parent": child.row.parent}
@@ -106,6 +112,17 @@ async def promote_session(
         return reply({"entries": [asdict(entry) for entry in entries]})
 
     return await once(site, caller, key, f"promote {id}", body, make)
+
+
+async def _demand_may_set(
+    site: Site, caller: Caller, parent: Session, body: schemas.ForkRequest
+) -> None:
+    """Refuse what the caller could not have started either."""
+    fork = plan_fork(parent, body.at, body.set)
+    if "group_id" in fork.inputs:
+        caller.demand_group(fork.inputs["group_id"])
+    if fork.graph is not parent.graph:
+        await asyncio.to_thread(demand_allowed, site, caller, fork.graph, stored=True)
 
 
 async def _carried_out(site: Site, caller: Caller, id: str, control: AnyControl) -> Response:

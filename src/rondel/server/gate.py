@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Iterable
 from http.cookies import CookieError, SimpleCookie
 from ipaddress import ip_address
@@ -14,8 +15,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from rondel.errors import RondelError
 from rondel.server.access import LOCAL, Caller
 from rondel.server.problems import Refusal, problem
-from rondel.server.rate_limiter import RateLimiter
 from rondel.server.site import Site
+
+log = logging.getLogger("rondel.server")
 
 COOKIE = "rondel_login"
 SAFE = ("GET", "HEAD", "OPTIONS")
@@ -53,8 +55,6 @@ class Gate:
     def __init__(self, app: ASGIApp, site: Site) -> None:
         self._app = app
         self._site = site
-        limits = site.options.limits
-        self._rates = RateLimiter(limits.rate, limits.burst)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request, or one socket."""
@@ -79,7 +79,8 @@ class Gate:
             await _refuse(scope, receive, guarded, refusal)
             return
         except RondelError as error:
-            away = Refusal(503, "not_ready", f"who calls cannot be found out: {error}", 5.0)
+            log.warning("who calls cannot be found out: %s", error)
+            away = Refusal(503, "not_ready", "who calls cannot be found out; see the log", 5.0)
             await _refuse(scope, receive, guarded, away)
             return
         await self._app(scope, receive, guarded)
@@ -129,6 +130,8 @@ class Gate:
         given = headers.get("authorization")
         if given is not None:
             kind, _, text = given.partition(" ")
+            if not tokens.knows(text.strip()):
+                self._check_rate(scope, None)  # to look for it costs more than to send it
             caller = await tokens.caller(text.strip()) if kind.lower() == "bearer" else None
             if caller is None and not self._site.needs_tokens and kind.lower() == "bearer":
                 caller = self._local_key(text.strip())
@@ -154,6 +157,7 @@ class Gate:
         word = login_of(headers.get("cookie"))
         if not word:
             return None
+        self._check_rate(scope, None)
         caller = await self._site.tokens.logged_in(word)
         unsafe = scope["type"] == "websocket" or scope["method"] not in SAFE
         own_page = "origin" in headers or headers.get("sec-fetch-site") == "same-origin"
@@ -166,12 +170,7 @@ class Gate:
     def _check_rate(self, scope: Scope, caller: Caller | None) -> None:
         if scope["path"] in OPEN:
             return
-        client = scope.get("client") or ("?",)
-        who = f"token {caller.name}" if caller is not None and caller.name else str(client[0])
-        wait = self._rates.take(who)
-        if wait is not None:
-            rate = self._site.options.limits.rate
-            raise Refusal(429, "too_fast", f"{rate:g} requests a second are allowed; wait", wait)
+        self._site.demand_rate(caller, scope.get("client"))
 
     async def _body(self, scope: Scope, headers: Headers, receive: Receive) -> Receive:
         """The request with its body, which is here as a whole and not too large."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 from typing import Annotated, Any
 
@@ -13,7 +12,7 @@ from starlette.responses import Response
 
 from rondel.certificate import certify
 from rondel.errors import CallError, GraphError
-from rondel.forecast.estimate import estimate
+from rondel.forecast.estimate import Estimate, estimate
 from rondel.forecast.simulation import simulate
 from rondel.forecast.simulation_json import simulation_json
 from rondel.graph.json_schema import json_schema
@@ -120,7 +119,7 @@ async def delete_graph(id: str, site: SiteDep, caller: Admin, if_match: Tag = No
 )
 async def check_graph(body: schemas.GraphSource, site: SiteDep, caller: Viewer) -> Response:
     """All that is wrong with a graph, and the certificate of what it can take."""
-    return reply(await asyncio.to_thread(_check, site, caller, body))
+    return reply(await site.compute(partial(_check, site, caller, body)))
 
 
 @router.post(
@@ -131,9 +130,7 @@ async def check_graph(body: schemas.GraphSource, site: SiteDep, caller: Viewer) 
 )
 async def estimate_graph(body: schemas.GraphSource, site: SiteDep, caller: Viewer) -> Response:
     """What a run takes at most, and what is to be expected."""
-    graph = graph_of(site, caller, body.graph, body.graph_id, demand_secrets=False)
-    opener = partial(_opened, site, caller, body)
-    return reply(await asyncio.to_thread(estimate, graph, opener, site.engine.store))
+    return reply(await site.compute(partial(_estimated, site, caller, body)))
 
 
 @router.post(
@@ -150,10 +147,10 @@ async def simulate_graph(
     if body.n > most:
         raise Refusal(422, "too_many_runs", f"a simulation may have {most:,} runs; ask for fewer")
     opener = partial(_simulated, site, caller, body)
-    opener()  # what is wrong with the graph is told before anything runs
     inputs = as_inputs(body.inputs) or None
-    run = partial(simulate, opener, body.n, body.seed, inputs, jobs=1)
-    return reply(simulation_json(await asyncio.to_thread(run)))
+    seconds = site.options.limits.computing_time
+    run = partial(simulate, opener, body.n, body.seed, inputs, jobs=1, seconds=seconds)
+    return reply(simulation_json(await site.compute(run)))
 
 
 @router.get("/schema", operation_id="getSchema", response_model=dict[str, Any], responses=errors())
@@ -231,6 +228,12 @@ def _found(site: Site, graph: Graph, name: str, *, strict: bool) -> dict[str, An
 def _inside(site: Site, problems: Any) -> list[Any]:
     """Problems whose files are named as they are in the folder."""
     return [site.folder.within(problem) for problem in problems]
+
+
+def _estimated(site: Site, caller: Caller, body: schemas.GraphSource) -> Estimate:
+    opener = partial(_opened, site, caller, body)
+    seconds = site.options.limits.computing_time
+    return estimate(opener(), opener, site.engine.store, caller.sees, seconds)
 
 
 def _opened(site: Site, caller: Caller, body: schemas.GraphSource) -> Graph:

@@ -50,8 +50,7 @@ async def once(
     """
     if key is None:
         return await make()
-    groups = "*" if caller.groups is None else "\0".join(sorted(caller.groups))
-    own = sha256(f"{groups}\0\0{what}\0\0{key}".encode()).hexdigest()
+    own = sha256(f"{caller.tenant}\0\0{what}\0\0{key}".encode()).hexdigest()
     asked = msgspec.json.encode(body.model_dump(mode="json"), order="sorted")
     before = await _reserve(site.database, own, sha256(asked).hexdigest(), key)
     if before is not None:

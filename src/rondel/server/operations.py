@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from fastapi import APIRouter
 from prometheus_client import generate_latest
 from starlette.responses import Response
@@ -12,6 +14,7 @@ from rondel.server.problems import Refusal
 from rondel.server.replies import reply
 from rondel.server.site import SiteDep
 
+log = logging.getLogger("rondel.server")
 router = APIRouter(tags=["operations"])
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -30,7 +33,8 @@ async def ready(site: SiteDep) -> Response:
     try:
         site.engine.store.sessions(limit=1)
     except RondelError as error:
-        raise Refusal(503, "not_ready", f"the database does not answer: {error}", 5.0) from error
+        log.warning("the database does not answer: %s", error)
+        raise Refusal(503, "not_ready", "the database does not answer; see the log", 5.0) from error
     return reply({"status": "ready"})
 
 

@@ -28,6 +28,10 @@ class Limits:
     """Requests of one caller at once."""
     simulations: int = 10_000
     """Runs of one simulation."""
+    computing: int = 16
+    """Checks, estimates and simulations under way at once."""
+    computing_time: float = 60.0
+    """Seconds that an estimate or a simulation may take."""
 
 
 @dataclass(frozen=True, slots=True)

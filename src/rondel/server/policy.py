@@ -15,6 +15,11 @@ from rondel.sessions.graph import Graph
 PLACES = frozenset({"api_key", "base_url", "url", "env", "headers", "extra_headers"})
 """Keys under which a secret may stand: nothing that stands there is ever shown."""
 
+AGENTS = "agents"
+HOLDERS = frozenset({"graph", "nodes", "config", AGENTS, "agent", "consensus", "compact"})
+HOLDERS |= {"fallback", "embedding", "tools", "mcp", "params"}
+"""What these keys may stand in; elsewhere they are an author's words, as in an answer's data."""
+
 Reference = tuple[tuple[str, ...], str]
 """Where a variable is referred to, and its name."""
 
@@ -57,11 +62,21 @@ def _demand_places(document: Any, taken: set[str]) -> None:
         tainted |= more
     body = {key: value for key, value in document.items() if key != "vars"}
     for path, name in references(body, ()):
-        if name in tainted and not PLACES.intersection(path):
+        if name in tainted and not _is_place(path):
             raise CallError(
                 f"${{{name}}} stands at {'.'.join(path)}, where it would be shown; a secret may "
                 "stand in api_key, base_url, url, env and headers"
             )
+
+
+def _is_place(path: tuple[str, ...]) -> bool:
+    """Whether a secret may stand at a path of a document."""
+    for number, key in enumerate(path):
+        if key in PLACES:
+            return True
+        if key not in HOLDERS and path[number - 1 : number] != (AGENTS,):
+            return False
+    return False
 
 
 def references(value: Any, path: tuple[str, ...]) -> Iterator[Reference]:

@@ -27,6 +27,7 @@ from rondel.errors import (
     SessionError,
     UnknownGraph,
     UnknownSession,
+    Unstorable,
     code_of,
     help_for,
 )
@@ -46,6 +47,7 @@ STATUSES: tuple[tuple[type[RondelError], int], ...] = (
     (SessionBusy, 409),
     (Disconnected, 503),
     (SessionError, 409),
+    (Unstorable, 400),
     (JournalFull, 507),
     (JournalError, 503),
 )

@@ -10,14 +10,14 @@ from starlette.responses import Response
 from rondel.graph.moments import to_microsecond
 from rondel.journal.store import SessionRow
 from rondel.server import schemas
-from rondel.server.access import Viewer
+from rondel.server.access import Caller, Viewer
 from rondel.server.openapi import errors
 from rondel.server.replies import reply
 from rondel.server.site import Site, SiteDep
 from rondel.sessions.overview import open_questions, state_of
 
 router = APIRouter(tags=["questions"])
-MOST = 1000
+MOST, PAGE = 1000, 200
 KEPT = 512
 STATES = ("waiting", "running", "paused", "suspended_locked")
 """States in which questions may be open; others than the first only in sessions of this process."""
@@ -32,20 +32,20 @@ STATES = ("waiting", "running", "paused", "suspended_locked")
 async def list_questions(site: SiteDep, caller: Viewer) -> Response:
     """Everything that waits for a person, all sessions, oldest first."""
     found: list[dict[str, Any]] = []
-    for row in _rows(site):
-        if caller.sees(row):
-            found += _asked(site, row)
+    for row in _rows(site, caller):
+        found += _asked(site, row)
     found.sort(key=lambda question: str(question["asked_at"]))
     return reply({"questions": found})
 
 
-def _rows(site: Site) -> list[SessionRow]:
+def _rows(site: Site, caller: Caller) -> list[SessionRow]:
     rows: list[SessionRow] = []
     for status in STATES:
         before: str | None = None
         while len(rows) < MOST:
-            page = site.engine.sessions(status, before=before, limit=200)
-            rows += [r for r in page.rows if status == "waiting" or _is_here(site, r)]
+            page = site.engine.sessions(status, before=before, limit=PAGE)
+            seen = filter(caller.sees, page.rows)
+            rows += [row for row in seen if status == "waiting" or _is_here(site, row)]
             before = page.next
             if before is None:
                 break

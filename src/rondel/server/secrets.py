@@ -83,6 +83,5 @@ def _whose(caller: Caller, group: str | None) -> str | None:
     if caller.groups is None:
         return group
     meant = group or min(caller.groups)
-    if meant not in caller.groups:
-        raise Refusal(403, "forbidden", f"the token is not of the group {meant!r}")
+    caller.demand_group(meant)
     return meant

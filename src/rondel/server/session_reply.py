@@ -10,6 +10,7 @@ import msgspec
 
 from rondel.engine.core.state import ENDED
 from rondel.errors import RondelError
+from rondel.server.access import Caller
 from rondel.server.site import Site
 from rondel.sessions.event import Event
 from rondel.sessions.events import Narrator
@@ -58,17 +59,23 @@ def last_event(site: Site, session: Session) -> int:
     return narrator.seq
 
 
-async def until_rest(site: Site, session: Session, after: int) -> AsyncIterator[Event]:
-    """The events after a number, until the session waits for somebody or is over."""
-    try:
-        async for event in session.events(after):
-            yield event
-            if event.event == "session_state_change" and event.data["status"] in RESTING:
-                return
-            if site.hub.closing:
-                return
-    except RondelError:
-        return
+async def until_rest(
+    site: Site, caller: Caller, session: Session, after: int
+) -> AsyncIterator[Event]:
+    """The events after a number, until the session waits for somebody or is over.
+
+    Who waits for them counts as one who reads a stream.
+    """
+    async with site.hub.reader():
+        try:
+            async for event in session.events(after):
+                yield event
+                if event.event == "session_state_change" and event.data["status"] in RESTING:
+                    return
+                if site.hub.closing or not await site.tokens.hold(caller):
+                    return
+        except RondelError:
+            return
 
 
 def session_reply(site: Site, session: Session) -> SessionReply:

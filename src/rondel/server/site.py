@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends
@@ -20,6 +21,7 @@ from rondel.server.hub import Hub
 from rondel.server.metrics import Metrics
 from rondel.server.options import Options
 from rondel.server.problems import Refusal
+from rondel.server.rate_limiter import RateLimiter
 from rondel.server.secret_store import Secrets
 from rondel.server.server_database import ServerDatabase
 from rondel.server.tokens import Tokens
@@ -29,6 +31,9 @@ from rondel.sessions.session import Session
 
 LONG = 2000
 """Ticks of a session from which on it is read beside the event loop."""
+
+COMPUTERS = 2
+"""Threads for what takes long."""
 
 Value = TypeVar("Value")
 
@@ -61,6 +66,9 @@ class Site:
             self.facts.changed,
             self.deliveries.changed,
         ]
+        self.rates = RateLimiter(options.limits.rate, options.limits.burst)
+        self._computer = ThreadPoolExecutor(COMPUTERS, "rondel-computing")
+        self._computing = 0
         self.ready = False
         self.asked: dict[str, tuple[int, list[dict[str, Any]]]] = {}
         """The open questions of sessions, and after how many ticks."""
@@ -83,6 +91,7 @@ class Site:
         await self.deliveries.close()
         await self.engine.drain(self.options.grace)
         await self.engine.close()
+        self._computer.shutdown(wait=False, cancel_futures=True)
         self.database.close()
 
     def session(self, id: str, caller: Caller) -> Session:
@@ -107,6 +116,24 @@ class Site:
             raise Refusal(
                 429, "too_many_sessions", f"{most:,} sessions are under way; wait for some", 5.0
             )
+
+    def demand_rate(self, caller: Caller | None, client: tuple[str, int] | None) -> None:
+        """Refuse somebody who asks too often."""
+        named = caller is not None and caller.name
+        wait = self.rates.take(f"token {named}" if named else str((client or "?")[0]))
+        if wait is not None:
+            rate = self.options.limits.rate
+            raise Refusal(429, "too_fast", f"{rate:g} requests a second are allowed; wait", wait)
+
+    async def compute(self, work: Callable[[], Value]) -> Value:
+        """What may take long, in threads of its own: whatever else waits for one gets one."""
+        if self._computing >= self.options.limits.computing:
+            raise Refusal(429, "too_busy", "simulations and estimates are under way; wait", 5.0)
+        self._computing += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._computer, work)
+        finally:
+            self._computing -= 1
 
     async def read(self, session: Session, read: Callable[[], Value]) -> Value:
         """Read a session's past; a long one beside the event loop."""

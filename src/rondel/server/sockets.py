@@ -54,11 +54,14 @@ async def session_socket(socket: WebSocket, id: str, after: int = 0) -> None:
         await socket.close(REFUSED, str(error)[:120])
         return
     await socket.accept()
-    telling = asyncio.create_task(_tell(site, socket, session, after))
+    telling = asyncio.create_task(_tell(site, caller, socket, session, after))
     try:
         while True:
             message = await socket.receive_text()
-            await socket.send_text(await _obey(site, caller, session, message))
+            if not await site.tokens.hold(caller):
+                await socket.close(REFUSED, "the token was revoked")
+                return
+            await socket.send_text(await _obey(site, socket, caller, session, message))
     except (WebSocketDisconnect, RuntimeError):  # gone, or closed by the other task
         pass
     finally:
@@ -66,11 +69,16 @@ async def session_socket(socket: WebSocket, id: str, after: int = 0) -> None:
         await asyncio.gather(telling, return_exceptions=True)
 
 
-async def _tell(site: Site, socket: WebSocket, session: Session, after: int) -> None:
+async def _tell(
+    site: Site, caller: Caller, socket: WebSocket, session: Session, after: int
+) -> None:
     timeout = site.options.send_timeout
     try:
         async with site.hub.channel(session) as channel:
             async for batch in channel.read(max(after, 0)):
+                if not await site.tokens.hold(caller):
+                    await socket.close(REFUSED, "the token was revoked")
+                    return
                 for frame in batch.frames:
                     async with asyncio.timeout(timeout):
                         await socket.send_text(frame.json)
@@ -84,11 +92,14 @@ async def _tell(site: Site, socket: WebSocket, session: Session, after: int) -> 
         return
 
 
-async def _obey(site: Site, caller: Caller, session: Session, message: str) -> str:
+async def _obey(
+    site: Site, socket: WebSocket, caller: Caller, session: Session, message: str
+) -> str:
     ref: str | int | None = None
     try:
         order = msgspec.json.decode(message, type=Order)
         ref = order.ref
+        site.demand_rate(caller, socket.scope.get("client"))
         if not caller.may("operator"):
             raise Refusal(403, "forbidden", "this needs the role operator")
         site.demand_open()

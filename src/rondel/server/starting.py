@@ -12,7 +12,6 @@ from rondel.errors import JournalError, KeyReused
 from rondel.journal.store import SessionRow
 from rondel.server import schemas
 from rondel.server.access import GROUP, Caller
-from rondel.server.problems import Refusal
 from rondel.server.site import Site
 from rondel.server.sources import runnable
 from rondel.sessions.inputs import as_inputs
@@ -60,8 +59,7 @@ def _labels(caller: Caller, body: schemas.SessionRequest, inputs: dict[str, Any]
     if caller.groups is not None:
         group = group or min(caller.groups, default=None)
         for named in (group, inputs.get("group_id", group)):
-            if named not in caller.groups:
-                raise Refusal(403, "forbidden", f"the token is not of the group {named!r}")
+            caller.demand_group(named)
     if group is not None:
         labels[GROUP] = str(group)
     return labels
@@ -69,8 +67,7 @@ def _labels(caller: Caller, body: schemas.SessionRequest, inputs: dict[str, Any]
 
 def _keyed(caller: Caller, key: str) -> str:
     """The session id for an idempotency key of a caller."""
-    groups = "\0".join(sorted(caller.groups)) if caller.groups is not None else "*"
-    return sha256(f"{groups}\0\0{key}".encode()).hexdigest()[:32]
+    return sha256(f"{caller.tenant}\0\0{key}".encode()).hexdigest()[:32]
 
 
 def _digest(body: schemas.SessionRequest) -> str:

@@ -63,7 +63,7 @@ async def watch_session(
         return _stream(site, _all(batches))
     if not follow:
         return _stream(site, _all(await _rest(site, session, seen)))
-    return _stream(site, _live(site, session, seen))
+    return _stream(site, _live(site, caller, session, seen))
 
 
 @router.get(
@@ -97,11 +97,15 @@ async def _all(batches: list[bytes]) -> AsyncGenerator[bytes, None]:
         yield batch
 
 
-async def _live(site: Site, session: Session, seen: int) -> AsyncGenerator[bytes, None]:
+async def _live(
+    site: Site, caller: Caller, session: Session, seen: int
+) -> AsyncGenerator[bytes, None]:
     async with site.hub.channel(session) as channel:
         yield RETRY
         async for batch in channel.read(seen):
             if batch.sse:
+                if not await site.tokens.hold(caller):
+                    return
                 yield batch.sse
 
 
@@ -110,6 +114,8 @@ async def _feed(site: Site, caller: Caller, last_id: str | None) -> AsyncGenerat
         yield RETRY
         async for batch in site.hub.feed.read(last_id, caller.sees):
             if batch:
+                if not await site.tokens.hold(caller):
+                    return
                 yield b"".join(batch)
 
 

@@ -36,6 +36,7 @@ class Tokens:
         self._database = database
         self._version: int | None = None
         self._known: dict[str, Caller] = {}
+        self._callers: frozenset[Caller] = frozenset()
         self._reading = asyncio.Lock()
 
     async def create(self, name: str, role: str, groups: list[str] | None = None) -> str:
@@ -45,6 +46,8 @@ class Tokens:
             raise CallError(f"there is no role {role!r}; {hint}")
         if not name.strip() or len(name) > 100:
             raise CallError("a token needs a name of at most 100 letters, to know it by")
+        if any(not group.strip() or not group.isprintable() for group in groups or ()):
+            raise CallError("a group is named by letters that can be seen: --group NAME")
         text = PREFIX + secrets.token_urlsafe(32)
         kept = None if not groups else json.dumps(sorted(set(groups)))
         [made] = await self._database.write(
@@ -99,6 +102,14 @@ class Tokens:
                     await self._read()
         return self._known.get(hashed)
 
+    async def hold(self, caller: Caller) -> bool:
+        """Whether somebody who was let in would be let in again."""
+        if not caller.name:
+            return True  # no token let them in
+        if self._version != self._database.version():
+            await self._read()
+        return caller in self._callers
+
     def knows(self, text: str) -> bool:
         """Whether it is among the tokens as last read."""
         return _hash(text) in self._known
@@ -141,6 +152,7 @@ class Tokens:
             "SELECT hash, name, role, groups FROM rondel.token WHERE revoked_at IS NULL"
         )
         self._known = {hashed: _caller(*rest) for hashed, *rest in rows}
+        self._callers = frozenset(self._known.values())
         self._version = version
 
 

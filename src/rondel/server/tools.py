@@ -115,12 +115,13 @@ class Tools:
             return _result(msgspec.json.encode(rounds).decode(), {"rounds": rounds})
         if name == "rondel_watch":
             session = site.session(_word(given, "session_id"), caller)
-            return await self._waited(session, 0, given, progress)
+            return await self._waited(caller, session, 0, given, progress)
         if name == "rondel_answer":
             session = site.session(_word(given, "session_id"), caller)
+            site.demand_open()
             after = last_event(site, session)
             await session.answer(_word(given, "text"), given.get("node"), caller.name)
-            return await self._waited(session, after, given, progress)
+            return await self._waited(caller, session, after, given, progress)
         if name == "rondel_start":
             made = await self._start(caller, _word(given, "graph_id"), given)
             return _result(f"session {made} has started", {"session_id": made, "status": "running"})
@@ -128,7 +129,7 @@ class Tools:
         if graph is None:
             raise CallError(f"there is no tool {name!r}")
         made = await self._start(caller, graph[0], given)
-        return await self._waited(site.engine.get(made), 0, given, progress)
+        return await self._waited(caller, site.engine.get(made), 0, given, progress)
 
     async def _start(self, caller: Caller, graph_id: str, given: dict[str, Any]) -> str:
         inputs = dict(given.get("inputs") or {})
@@ -138,7 +139,12 @@ class Tools:
         return (await start(self._site, caller, request))["id"]
 
     async def _waited(
-        self, session: Session, after: int, given: dict[str, Any], progress: Progress
+        self,
+        caller: Caller,
+        session: Session,
+        after: int,
+        given: dict[str, Any],
+        progress: Progress,
     ) -> types.CallToolResult:
         """The session's reply, or a note that it goes on; progress is reported meanwhile."""
         await progress(0, f"session {session.id}")
@@ -146,9 +152,11 @@ class Tools:
         if session.status not in RESTING or after:
             try:
                 async with asyncio.timeout(wait):
-                    await self._follow(session, after, progress)
+                    await self._follow(caller, session, after, progress)
             except TimeoutError:
                 pass
+        if not await self._site.tokens.hold(caller):
+            raise Refusal(401, "unauthorized", "the token was revoked")
         came = session_reply(self._site, session)
         fields = came.to_json(session.id)
         if came.status not in RESTING:
@@ -159,9 +167,11 @@ class Tools:
             text += f"\n\nAnswer it with rondel_answer, session_id {session.id}."
         return _result(text, fields, is_error=came.is_error)
 
-    async def _follow(self, session: Session, after: int, progress: Progress) -> None:
+    async def _follow(
+        self, caller: Caller, session: Session, after: int, progress: Progress
+    ) -> None:
         number = 0.0
-        async for event in until_rest(self._site, session, after):
+        async for event in until_rest(self._site, caller, session, after):
             line = round_text(event)
             if line is not None:
                 number += 1

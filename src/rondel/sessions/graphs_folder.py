@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from rondel.errors import (
     CallError,
@@ -299,12 +300,17 @@ def _is_for(name: str, groups: Groups) -> bool:
     """Whether callers of these groups may see the file of that name."""
     if groups is None or not name.startswith(MARK):
         return True
-    return name.partition("/")[0].removeprefix(MARK) in groups
+    return name.partition("/")[0] in map(_folder_of, groups)
 
 
 def _room(groups: Groups) -> str:
     """The folder that new graphs of these groups go to."""
-    return "" if groups is None else f"{MARK}{UNSAFE.sub('_', min(groups, default='none'))}/"
+    return "" if groups is None else f"{_folder_of(min(groups, default='none'))}/"
+
+
+def _folder_of(group: str) -> str:
+    """The folder of a group and of no other: what a file's name cannot hold is written as %XX."""
+    return MARK + UNSAFE.sub(lambda found: quote(found[0], safe=""), group)
 
 
 def _demand_same(file: GraphFile, etag: str | None) -> None:
