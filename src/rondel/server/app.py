@@ -6,6 +6,7 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
+from typing import Any
 
 from fastapi import APIRouter, FastAPI
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp
@@ -92,7 +93,9 @@ def create_app(
     app.include_router(api)
     app.include_router(operations.router)
     app.include_router(chat.router)
-    app.add_route("/mcp", StreamableHTTPASGIApp(tools), include_in_schema=False)  # type: ignore[arg-type]
+    endpoint: Any = StreamableHTTPASGIApp(tools)
+    # by POST alone: where nothing is kept between requests, a stream of its own would tell nothing
+    app.add_route("/mcp", endpoint, methods=["POST"], include_in_schema=False)
     pages.install(app)
     app.add_middleware(Gate, site=site)
     return app

@@ -105,8 +105,11 @@ def explain(error: RondelError) -> Response:
 def install(app: FastAPI) -> None:
     """Answer every error of an app this way."""
 
-    async def own(_request: Request, error: Exception) -> Response:
+    async def own(request: Request, error: Exception) -> Response:
         assert isinstance(error, RondelError)  # noqa: S101
+        if isinstance(error, GraphError):  # where the folder is on this machine is not told
+            within = request.app.state.site.folder.within
+            error = GraphError([within(problem) for problem in error.problems])
         return explain(error)
 
     async def refused(_request: Request, error: Exception) -> Response:

@@ -166,6 +166,17 @@ def test_a_region_is_no_address(provider: str, field: str) -> None:
             asking(provider, **{field: bent})
 
 
+def test_nobody_is_told_where_the_folder_of_graphs_is(server: Running, folder: Path) -> None:
+    wrong = {"graph": {"id": "x", "nodes": [{"id": "a", "type": "agnet"}]}}
+    for told in (
+        server.post("/sessions", {"graph": wrong}, 422),
+        server.post("/graphs", {"graph": wrong}, 422),
+        server.post("/graphs/estimate", {"graph": wrong}, 422),
+    ):
+        assert told["errors"][0]["file"] == "draft.yaml"
+        assert str(folder) not in json.dumps(told)
+
+
 # Too much
 
 
@@ -195,6 +206,11 @@ def test_who_waits_by_a_tool_or_as_a_chat_counts_as_a_reader(folder: Path) -> No
             accepted = {"Accept": "application/json, text/event-stream"}
             reply = server.client.post("/mcp", json=rpc, headers=accepted)
             assert "streams are open" in reply.text
+
+
+def test_no_stream_is_held_open_that_tells_nothing(server: Running) -> None:
+    accepted = {"Accept": "text/event-stream"}
+    assert server.client.get("/mcp", headers=accepted).status_code == 405
 
 
 def test_a_simulation_ends_in_time_and_keeps_nobody_waiting(folder: Path) -> None:
