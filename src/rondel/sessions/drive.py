@@ -25,6 +25,7 @@ from rondel.sessions.controls import REFUSALS, AnyControl, Expire, from_letter, 
 from rondel.sessions.events import Narrator
 from rondel.sessions.expectation import Expected
 from rondel.sessions.labels import DEBUG
+from rondel.sessions.lease import DrivenLease
 from rondel.sessions.recorder import SessionRecorder
 from rondel.sessions.stream import Audience
 
@@ -98,6 +99,7 @@ class Drive:
         "_recorder",
         "_runner",
         "_store",
+        "held",
         "session",
         "state",
         "was_stale",
@@ -114,6 +116,7 @@ class Drive:
         clocks: Clocks,
         *,
         lease: Lease | None,
+        held: DrivenLease | None,
         snapshots: bool,
     ) -> None:
         if lease is None:  # it is new
@@ -122,13 +125,23 @@ class Drive:
             state, length = fold(store, id, binding.plan, guard)
             status, due = lease.status, lease.due
         self.session = id
+        self.held = held
+        """None where no other process can take the session."""
         self.state = state
         self.was_stale = status != state.status
         """Whether the last process died between a tick and the note of what it led to."""
         self._store = store
         self._reading = False
         self._recorder = SessionRecorder(
-            id, store, state, guard, length=length, status=status, due=due, snapshots=snapshots
+            id,
+            store,
+            state,
+            guard,
+            held,
+            length=length,
+            status=status,
+            due=due,
+            snapshots=snapshots,
         )
         live = LiveEvents(id, audience, self._recorder)
         host = AsyncioHost(alarms, clocks.of(id, state))

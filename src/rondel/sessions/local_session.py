@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rondel.engine.core.state import ENDED, SessionState
 from rondel.engine.emit import Emit
 from rondel.engine.shell.binding import Binding
-from rondel.errors import CallError, Disconnected, SessionBusy, UnknownSession
+from rondel.errors import CallError, Disconnected, LeaseLost, SessionBusy, UnknownSession
 from rondel.graph.plan import Plan
 from rondel.journal.store import SessionRow, finish
 from rondel.sessions.controls import AnyControl, Resume
@@ -203,6 +203,8 @@ class LocalSession:
 
     async def attend(self) -> None:
         """Do here what is due: begin, go on after the last driver, read letters, mind deadlines."""
+        if isinstance(self._error, LeaseLost):
+            self._error = None  # it was another's then
         self.check_alive()
         self._controls += 1
         try:

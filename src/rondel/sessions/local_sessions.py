@@ -9,8 +9,9 @@ from weakref import WeakValueDictionary
 
 from rondel.engine.shell.binding import Binding
 from rondel.engine.shell.host import Alarms
-from rondel.errors import JournalError, RondelError, SessionBusy, UnknownSession
+from rondel.errors import JournalError, LeaseLost, RondelError, SessionBusy, UnknownSession
 from rondel.guards.circuit_breaker import circuit_breaker
+from rondel.journal.clock import elapsed
 from rondel.journal.memory import MemoryStore
 from rondel.journal.store import Lease, SessionRow, Store, finish
 from rondel.sessions.clocks import Clocks
@@ -20,6 +21,7 @@ from rondel.sessions.expectation import Expectation
 from rondel.sessions.graph import Graph
 from rondel.sessions.graph_cache import GraphCache
 from rondel.sessions.ids import is_gone, new_owner, process_of
+from rondel.sessions.lease import DrivenLease
 from rondel.sessions.local_session import LocalSession
 from rondel.sessions.status_cache import StatusCache
 from rondel.sessions.traces import Traces
@@ -122,10 +124,13 @@ class LocalSessions:
     def open(self, local: LocalSession, binding: Binding, *, is_new: bool) -> Drive:
         """The session's state, ready to go on in the hands of this process."""
         lease: Lease | None = None
+        held: DrivenLease | None = None
         if is_new and self._in_memory:
-            self._hold(local)  # it was leased as it was created, just now
+            self._hold(local)  # nobody else can have it
         else:
+            asked = elapsed()
             lease = self.take(local)
+            held = DrivenLease(self.store, local.id, self._owner, LEASE, asked)
         try:
             drive = Drive(
                 local.id,
@@ -136,6 +141,7 @@ class LocalSessions:
                 self._alarms,
                 self.clocks,
                 lease=None if is_new else lease,
+                held=held,
                 snapshots=not self._in_memory,
             )
         except BaseException:
@@ -200,12 +206,17 @@ class LocalSessions:
                 if clock() - renewed > LEASE / 3:
                     renewed = clock()
                     await finish(self.store.ready())
-                    for driven in list(self.driven):
-                        self.store.renew(driven, self._owner, LEASE)
+                    self._renew()
                 now = self.store.changes()
                 if now != seen:
                     seen = now
                     await self._notice()
+
+    def _renew(self) -> None:
+        for local in list(self.driven.values()):
+            if local.drive is not None and local.drive.held is not None:
+                with suppress(LeaseLost):  # its driver finds out before it begins anything
+                    local.drive.held.renew()
 
     async def _notice(self) -> None:
         letters = self.store.pending(self.driven)

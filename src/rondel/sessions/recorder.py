@@ -10,6 +10,7 @@ from rondel.engine.shell.stepper import Recorder
 from rondel.errors import Unstorable
 from rondel.journal.store import Durable, Store
 from rondel.sessions.deadlines import due_at
+from rondel.sessions.lease import DrivenLease
 
 SNAPSHOT_EVERY = 2000
 """Ticks between snapshots of a small state; a large one is written less often."""
@@ -32,6 +33,7 @@ class SessionRecorder(Recorder):
         "_due",
         "_guard",
         "_id",
+        "_lease",
         "_letter",
         "_next_snapshot",
         "_state",
@@ -46,6 +48,7 @@ class SessionRecorder(Recorder):
         store: Store,
         state: SessionState,
         guard: SessionGuard | None,
+        lease: DrivenLease | None,
         *,
         length: int,
         status: str,
@@ -56,6 +59,8 @@ class SessionRecorder(Recorder):
         self._store = store
         self._state = state
         self._guard = guard
+        self._lease = lease
+        """None where no other process can take the session."""
         self._append = store.writer(id)
         self._letter: tuple[ticks.AnyTick, int] | None = None
         """A tick that a letter asked for, and the letter: both are written at once."""
@@ -77,6 +82,8 @@ class SessionRecorder(Recorder):
             tick = ticks.Failed(tick.at, tick.step, str(error), "unstorable", list(tick.usage))
             durable = self._append(tick)
         self.length += 1
+        if durable is None:
+            durable = self.may_begin()
         return tick, durable
 
     def _answer(self, tick: ticks.AnyTick) -> Durable:
@@ -93,6 +100,11 @@ class SessionRecorder(Recorder):
         led_to_a_tick = self._letter is not None
         self._letter = None
         return led_to_a_tick
+
+    def may_begin(self) -> Durable:
+        """None while the lease stands; awaiting what comes back renews it, or raises LeaseLost."""
+        lease = self._lease
+        return None if lease is None or lease.stands else lease
 
     def applied(self) -> None:
         """Note a new status; write a snapshot when it is time for one."""

@@ -18,6 +18,8 @@ from rondel.testing.journal_suite import HOUR, done, in_loop, row, tick
 from rondel.testing.shared_journal_suite import SharedJournalSuite
 from tests import postgres
 
+SHORT = 1.0
+
 
 class _Postgres(SharedJournalSuite):
     durability = "normal"
@@ -189,19 +191,30 @@ async def test_all_leases_of_a_driver_hang_on_one_row(
 ) -> None:
     names = [f"s{n}" for n in range(5)]
     for name in names:
-        await done(store.create(row(name), "me", -1.0))
+        await done(store.create(row(name), "me", SHORT))
         await done(store.append(name, tick(0)))
-    assert all(store.renew(name, "me", HOUR) for name in names)
+    assert all(store.renew(name, "me", SHORT) for name in names)
+    await asyncio.sleep(1.5 * SHORT)
     for name in names:
-        for _ in range(200):
-            if other.lease(name) is not None:
-                break
-            await asyncio.sleep(0.01)
         assert not other.acquire(name, "you", HOUR).granted
     with psycopg.connect(database) as db:
         assert db.execute("SELECT count(*) FROM rondel.driver").fetchone() == (1,)
     store.close()
+    await asyncio.sleep(SHORT)
     assert other.acquire("s0", "you", HOUR).granted
+
+
+@in_loop
+async def test_a_lease_that_ran_out_is_renewed_only_if_nobody_took_the_session(
+    store: PostgresStore, other: PostgresStore
+) -> None:
+    for name in ("taken", "left"):
+        await done(store.create(row(name), "me", -1.0))
+    assert other.acquire("taken", "you", HOUR).granted
+    other.release("taken", "you")
+    assert not store.renew("taken", "me", HOUR)
+    assert store.renew("left", "me", HOUR)
+    assert not other.acquire("left", "you", HOUR).granted
 
 
 @in_loop

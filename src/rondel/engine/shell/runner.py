@@ -258,6 +258,8 @@ class Runner:
     async def _perform(
         self, command: Command, begun: StepContext | None
     ) -> tuple[ticks.AnyTick | None, Command]:
+        if (held_up := self._stepper.may_begin()) is not None:
+            await held_up
         executor = self._stepper.executor
         now = self._host.now()
         done = executor.perform(command, self._services, now) if begun is None else begun

@@ -70,7 +70,7 @@ class StepServices:
         parts = ctx.step.parts
         if parts is not None and name in parts:
             return parts[name]
-        self._raise_if_locked()
+        await self._may_begin()
         spent: list[Usage] = []
         token = _part.set(spent)
         try:
@@ -102,12 +102,13 @@ class StepServices:
         """Wait for the next attempt, which an earlier process may have put off."""
         if ctx.step.attempts:
             await asyncio.sleep(max(ctx.step.due - self._clock(), 0.0))
+            await self._may_begin()
 
     async def reserve(self, ctx: StepContext, most: Callable[[], Usage | None]) -> None:
         """Return when the budgets around the step allow such a call."""
         self._raise_if_locked()
         await self.gate.reserve(ctx.step, most)
-        self._raise_if_locked()
+        await self._may_begin()
 
     def charge(self, ctx: StepContext, usage: Usage) -> None:
         """A model call was made."""
@@ -116,6 +117,13 @@ class StepServices:
             spent = ctx.usage = ctx.usage or []
         spent.append(usage)
         self.gate.charge(ctx.step, usage)
+
+    async def _may_begin(self) -> None:
+        """Return when a part of a step may begin; LeaseLost if the session is another's now."""
+        self._raise_if_locked()
+        if (held_up := self._stepper.may_begin()) is not None:
+            await held_up
+            self._raise_if_locked()
 
     def _raise_if_locked(self) -> None:
         """Steps under way should not begin anything more."""

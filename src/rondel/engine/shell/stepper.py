@@ -49,6 +49,10 @@ class Recorder(ABC):
     def applied(self) -> None:
         """The tick recorded last was folded in."""
 
+    @abstractmethod
+    def may_begin(self) -> Awaitable[None] | None:
+        """None if what begins now can be recorded; else await it before anything begins."""
+
 
 class Unwritten:
     """Ticks that were folded in but are not durable yet."""
@@ -146,8 +150,12 @@ class Stepper:
         If it comes to a step that is the only one and waits, that is to be awaited and its result
         handed to `go_on`. Otherwise `pause` says why there was no going on.
         """
-        self._since = self._clock()
         self._in_a_row = 0
+        held_up = self._recorder.may_begin()
+        if held_up is not None:
+            self.pause = Unwritten([held_up], [])
+            return None
+        self._since = self._clock()
         return self._run(services, self._since)
 
     def go_on(self, services: StepServices, result: Any) -> Awaitable[Any] | None:
@@ -193,6 +201,10 @@ class Stepper:
         """Ticks are durable now: those who watch read them, and what waited for them is ready."""
         self._notifier.ring()
         self._ready.extend(unwritten.commands)
+
+    def may_begin(self) -> Awaitable[None] | None:
+        """What is to be awaited before foreign code is called; None if nothing is."""
+        return self._recorder.may_begin()
 
     @property
     def gate(self) -> BudgetGate:

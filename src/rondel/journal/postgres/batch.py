@@ -6,10 +6,10 @@ it (ticks, status, answered letters) is written for those sessions alone that pa
 
 from __future__ import annotations
 
-from time import monotonic
 from typing import Any
 
 from rondel.errors import JournalError, LeaseLost, RondelError, UnknownSession
+from rondel.journal.clock import elapsed
 from rondel.journal.postgres.change import (
     Change,
     Head,
@@ -197,6 +197,7 @@ def _loss(move: SessionChanges, row: list[Any] | None) -> RondelError:
 def _create(
     db: Connection, births: list[tuple[Change, NewSession]], known: set[bytes], again: bool
 ) -> None:
+    began = elapsed()
     made = []
     for change, birth in births:
         if birth.digest not in known:
@@ -212,7 +213,8 @@ def _create(
         head = change.head
         head.key, head.length = key, birth.row.parent_length
         is_pending = (birth.row.status, birth.row.due) == ("pending", None)
-        head.made = monotonic() if head.owner is not None and is_pending else None
+        if head.owner is not None:
+            head.made, head.until = began if is_pending else None, began + birth.ttl
 
 
 def _fields(change: Change, birth: NewSession) -> dict[str, Any]:

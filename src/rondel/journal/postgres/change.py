@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 from hashlib import sha256
-from time import monotonic
 
-from rondel.errors import LeaseLost, RondelError
+from rondel.errors import RondelError
+from rondel.journal.clock import elapsed
 from rondel.journal.store import SessionRow
 
 
 class Head:
     """Where a session's ticks end, as far as this process has written them."""
 
-    __slots__ = ("__weakref__", "error", "id", "key", "last", "length", "made", "owner", "ttl")
+    __slots__ = ("__weakref__", "error", "id", "key", "last", "length", "made", "owner", "until")
 
     def __init__(self, id: str, key: int = 0, length: int = 0, owner: str | None = None) -> None:
         self.id = id
@@ -22,8 +22,8 @@ class Head:
         self.length = length
         """How many ticks it has that are durable."""
         self.owner = owner
-        self.ttl = 0.0
-        """How long its lease runs that nobody prolongs; 0 if there is none."""
+        self.until = 0.0
+        """Until when its lease stands for certain, by `elapsed`."""
         self.made: float | None = None
         """When the lease of a session was given that was made pending, until somebody asks for it
         or the status changes."""
@@ -76,8 +76,6 @@ class Change:
     """The owner who gives the session's lease back, after all that."""
     future: asyncio.Future[None] | None = None
     is_over: bool = False
-    written: float = 0.0
-    """When it was."""
     error: RondelError | None = None
 
     def settle(self) -> None:
@@ -85,11 +83,6 @@ class Change:
         future = self.future
         if future is None or future.done():
             return
-        if self.error is None and 0 < self.head.ttl < monotonic() - self.written:
-            # The process was frozen: somebody else may have gone on, so nothing may begin here.
-            self.error = self.head.error = LeaseLost(
-                f"session {self.head.id!r} was left alone for longer than its lease; acquire it"
-            )
         if self.error is None:
             future.set_result(None)
         else:
@@ -151,4 +144,4 @@ def is_fresh(head: Head, owner: str, ttl: float, part: float) -> bool:
     if head.owner != owner or head.error is not None:
         return False
     made, head.made = head.made, None
-    return made is not None and monotonic() - made < (1 - part) * ttl
+    return made is not None and elapsed() - made < (1 - part) * ttl

@@ -14,10 +14,11 @@ import select
 import threading
 import time
 from contextlib import suppress
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import psycopg
 
+from rondel.journal.clock import elapsed
 from rondel.journal.postgres.database import Connection, PostgresDatabase
 from rondel.journal.postgres.texts import stored
 
@@ -44,9 +45,12 @@ _WRITTEN = "SELECT pg_current_wal_insert_lsn()::text"
 _FORGET_OLD = "DELETE FROM rondel.driver WHERE until < rondel.now() - 86400"
 
 
-class _Driver(NamedTuple):
+@dataclass(slots=True)
+class _Driver:
     ttl: float
     heard: float
+    until: float = 0.0
+    """Until when its row stands, by `elapsed`."""
 
 
 class NotificationThread:
@@ -82,13 +86,15 @@ class NotificationThread:
         self._listening.wait()
         return self._changes
 
-    def keep(self, owner: str, ttl: float) -> None:
-        """That driver is alive: prolong its leases."""
-        is_new = owner not in self._drivers
-        self._drivers[owner] = _Driver(ttl, time.monotonic())
-        if is_new:
+    def keep(self, owner: str, ttl: float) -> float:
+        """That driver is alive: prolong its leases. Until when they were prolonged last."""
+        driver = self._drivers.get(owner)
+        if driver is None:
+            driver = self._drivers[owner] = _Driver(ttl, time.monotonic())
             self._next_beat = 0.0
             self._wake()
+        driver.ttl, driver.heard = ttl, time.monotonic()
+        return driver.until
 
     def close(self) -> None:
         """Let go of the leases and the connection."""
@@ -180,7 +186,9 @@ class NotificationThread:
             if now - driver.heard > TRUST * driver.ttl:
                 del self._drivers[owner]
             else:
+                asked = elapsed()
                 db.execute(_BEAT, {"owner": stored(owner), "ttl": driver.ttl})
+                driver.until = asked + driver.ttl
         db.execute(_FORGET_OLD)
         shortest = min((driver.ttl for driver in self._drivers.values()), default=_LONG)
         self._next_beat = now + shortest / _BEATS

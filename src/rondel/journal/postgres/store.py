@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 from rondel.engine.ticks import AnyTick
 from rondel.errors import UnknownSession, Unstorable
 from rondel.journal.attachments import used_in
+from rondel.journal.clock import elapsed
 from rondel.journal.codec import encode_value
 from rondel.journal.compact import encode
 from rondel.journal.crash import ARMED, crash_point
@@ -82,7 +83,6 @@ class PostgresStore:
             ttl,
         )
         head = Head(row.id, owner=owner)
-        head.ttl = ttl
         if row.id not in self._heads or not self._heads[row.id].key:
             self._heads[row.id] = head
         return self._writer.submit(Change(head, birth=birth))
@@ -192,26 +192,34 @@ class PostgresStore:
         if known is not None and is_fresh(known, owner, ttl, _FRESH):
             return Lease(owner, ttl)
         self._after_writing(id)
+        asked = elapsed()
         found = self._connections.call(lambda db: leases.acquire(db, id, owner, ttl))
         if found is None:
             raise UnknownSession(f"there is no session {id!r}")
         lease, key, length = found
         if lease.granted:
             head = self._heads[id] = Head(id, key, length, owner)
-            head.ttl = ttl
+            head.until = asked + ttl
         return lease
 
     def renew(self, id: str, owner: str, ttl: float) -> bool:
         """Prolong a lease; False if it is not this owner's any more.
 
         For a session that is driven here nothing waits for the database: all leases of its owner
-        are prolonged together, and the next append says if this one was lost.
+        are prolonged together. It is asked where that has not happened for so long that another
+        may have the session: this process stood still, or the database was away.
         """
-        head = self._heads.get(id)
-        if head is not None and head.owner == owner and head.error is None:
-            self._notifications.keep(owner, ttl)
-            return True
-        return self._connections.call(lambda db: leases.renew(db, id, owner, ttl))
+        head, asked = self._heads.get(id), elapsed()
+        if head is None or head.owner != owner or head.error is not None:
+            return self._connections.call(lambda db: leases.renew(db, id, owner, ttl))
+        prolonged = self._notifications.keep(owner, ttl)
+        if asked < head.until:
+            head.until = max(head.until, prolonged)
+        if head.until < asked + ttl / 2:
+            if not self._connections.call(lambda db: leases.renew(db, id, owner, ttl)):
+                return False
+            head.until = asked + ttl
+        return True
 
     def release(self, id: str, owner: str) -> None:
         """Give a lease back; nothing happens if it is not this owner's."""

@@ -188,10 +188,9 @@ class Writer:
         for change in batch:
             if change.future is not None:
                 loops[change.future.get_loop()].append(change)
-        now = time.monotonic()
         with self._done:
             for change in batch:
-                change.is_over, change.written = True, now
+                change.is_over = True
             self._done.notify_all()
         for loop, changes in loops.items():
             try:
