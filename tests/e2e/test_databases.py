@@ -134,3 +134,12 @@ def test_a_server_that_is_not_there(call: Call, monkeypatch: pytest.MonkeyPatch)
     ran = call("sessions", "--db", "postgresql://me:secret@127.0.0.1:1/x")
     assert_refused(ran, "it cannot be reached; check that it runs")
     assert "secret" not in ran.err
+
+
+@pytest.mark.parametrize("command", [["sessions"], ["worker"]])
+def test_a_database_that_the_server_does_not_have(
+    call: Call, postgres_url: str, command: list[str]
+) -> None:
+    ran = call(*command, "--db", postgres_url.replace("/postgres", "/nosuch", 1))
+    assert_refused(ran, "the server refuses; check the database's name, the user and the password")
+    assert 'database "nosuch" does not exist' in ran.err

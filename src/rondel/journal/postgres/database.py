@@ -47,6 +47,12 @@ _FULL = (errors.DiskFull, errors.OutOfMemory, errors.ProgramLimitExceeded)
 _DENIED = (errors.InvalidAuthorizationSpecification, errors.InsufficientPrivilege)
 _REFUSED = (*_DENIED, errors.InvalidCatalogName, errors.ReadOnlySqlTransaction)
 
+_PASSING = (
+    *("starting up", "shutting down", "recovery", "not yet accepting", "terminating connection"),
+    *("too many", "remaining connection slots"),
+)
+"""Of a server that turns somebody away: what may be over soon."""
+
 
 class PostgresDatabase:
     """One database, and how to connect to it; `off` does not wait for its disk."""
@@ -113,6 +119,8 @@ class PostgresDatabase:
             kind, what = JournalFull, "it has no room left"
         elif isinstance(error, _REFUSED):
             what = "access is denied; check the address and its user"
+        elif _is_turned_away(error):
+            what = "the server refuses; check the database's name, the user and the password"
         elif isinstance(error, psycopg.Error) and is_away(error):
             what = "it cannot be reached; check that it runs"
         else:
@@ -148,13 +156,21 @@ class PostgresDatabase:
 
 def is_away(error: psycopg.Error) -> bool:
     """Whether the database was not there or went away, so that trying again may help."""
-    if isinstance(error, _REFUSED):
+    if isinstance(error, _REFUSED) or _is_turned_away(error):
         return False
     if isinstance(error, errors.AdminShutdown | errors.CrashShutdown | errors.CannotConnectNow):
         return True
     if isinstance(error, psycopg.OperationalError):
         return error.sqlstate is None or error.sqlstate.startswith(("08", "53300"))
     return False
+
+
+def _is_turned_away(error: Exception) -> bool:
+    """Whether a server answered and wants no such connection; libpq gives no code for that."""
+    if not isinstance(error, psycopg.OperationalError) or error.sqlstate is not None:
+        return False
+    told = str(error)
+    return "FATAL:" in told and not any(word in told for word in _PASSING)
 
 
 def _is_pooled(connection: Connection) -> bool:
