@@ -15,13 +15,19 @@ import statistics
 import sys
 import tempfile
 import time
+from asyncio.subprocess import PIPE
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
 
+from benchmarks import cluster_report, environment
+from benchmarks.cluster_report import Measured
+from benchmarks.contender import Contender
 from benchmarks.probe import Figures
+from benchmarks.process import ROOT
+from benchmarks.results import machine_in_words
 from rondel.engine.message import Message
 from rondel.engine.ticks import Finished
 from rondel.journal.postgres.store import PostgresStore
@@ -31,6 +37,25 @@ from tests.cluster.harness import ASKING, ROUNDS, Fleet, graph, server
 
 LEASE = 10.0
 STEPS_OF_ROUNDS = 9
+MARKS_OF_ROUNDS = 7
+"""Of these, the ones that leave a mark."""
+
+FILLS = 5
+"""How often each place of a worker is filled."""
+
+MODELS = ROUNDS.replace("SECONDS", "0.1", 1).replace("SECONDS", "0.5", 1).replace("SECONDS", "0.3")
+"""Its nodes wait for 0.1, 0.5 and 0.3 s."""
+
+PEERS = (
+    Contender("rondel", "Rondel"),
+    Contender(
+        "langgraph",
+        "LangGraph, AsyncPostgresSaver",
+        "langgraph_postgres",
+        ("langgraph", "langgraph-checkpoint-postgres", "psycopg[binary,pool]"),
+    ),
+    Contender("dbos", "DBOS", "dbos", ("dbos", "psycopg[binary]")),
+)
 _BARE = "INSERT INTO bare (session, n, record) VALUES (1, %s, %s)"
 
 
@@ -89,24 +114,62 @@ async def steps_of_many(url: str, sessions: int, steps: int) -> Figures:
     return {"sessions": sessions, "steps_per_s": sessions * steps / took}
 
 
-async def workers(url: str, counts: list[int], sessions: int, concurrency: int) -> Figures:
-    """Steps a second of workers whose nodes wait for 0.3 s, as for a model."""
+async def workers(url: str, counts: list[int], concurrency: int) -> Figures:
+    """Steps a second of workers that are all busy, with nodes that wait as models do.
+
+    Each has sessions for several times all its places. It is counted from when every worker has
+    begun until most of the sessions have: what comes before and after is not how fast they are.
+    """
     figures: Figures = {}
     for count in counts:
         with tempfile.TemporaryDirectory() as folder:
             marks = Path(folder) / "marks"
-            work = graph(ROUNDS, marks, SECONDS="0.3")
+            work = graph(MODELS, marks)
+            sessions = count * concurrency * FILLS
             async with server(url, marks) as submitting:
                 started = [await submitting.start(work) for _ in range(sessions)]
                 with Fleet(url, marks, LEASE, concurrency) as fleet:
                     fleet.start(count)
-                    await asyncio.to_thread(_wait_for, marks)
-                    began = time.perf_counter()
+                    last = int(sessions * MARKS_OF_ROUNDS * 0.75)
+                    rate = await asyncio.to_thread(_rate, marks, count, last)
                     for session in started:
                         await session.result()
-                    took = time.perf_counter() - began
-        figures[f"steps_per_s_{count}"] = sessions * STEPS_OF_ROUNDS / took
-        figures[f"sessions_per_s_{count}"] = sessions / took
+        figures[f"steps_per_s_{count}"] = rate * STEPS_OF_ROUNDS / MARKS_OF_ROUNDS
+        figures[f"sessions_per_s_{count}"] = rate / MARKS_OF_ROUNDS
+    first, *_, most = (figures[f"steps_per_s_{count}"] for count in counts)
+    return {**figures, "times": most / first}
+
+
+def _rate(marks: Path, workers: int, last: int) -> float:
+    """Marks a second from when so many workers have begun until there are so many marks."""
+    _wait_for(marks)
+    while len(_workers_in(lines := marks.read_text().splitlines())) < workers:
+        time.sleep(0.05)
+    first, began = len(lines), time.perf_counter()
+    _wait_for(marks, last)
+    reached = len(marks.read_text().splitlines())
+    return (reached - first) / (time.perf_counter() - began)
+
+
+def _workers_in(lines: list[str]) -> set[str]:
+    return {line.rpartition("-")[2] for line in lines}
+
+
+async def side_by_side(peer: Contender, steps: int, sessions: int) -> Figures | str:
+    """What a durable step takes, for us and for others, each in a database of its own."""
+    try:
+        await asyncio.to_thread(environment.make, peer)
+    except (environment.InstallFailed, OSError) as error:
+        return f"not installed: {error}"
+    with database() as url:
+        command = [str(environment.python_of(peer)), "-m", f"benchmarks.postgres.{peer.name}"]
+        process = await asyncio.create_subprocess_exec(
+            *command, url, str(steps), str(sessions), stdout=PIPE, stderr=PIPE, cwd=ROOT
+        )
+        told, complaint = await process.communicate()
+    if process.returncode:
+        return f"failed: {(complaint.decode().strip().splitlines() or ['no reason given'])[-1]}"
+    figures: Figures = json.loads(told.decode().strip().splitlines()[-1])
     return figures
 
 
@@ -152,19 +215,37 @@ def _wait_for(marks: Path, lines: int = 1) -> None:
 
 
 async def main(small: bool) -> None:
-    """Everything, a line of JSON each."""
+    """Everything, a line of JSON each; the page is written where it is not small."""
     part = 10 if small else 1
+    many = 100 // part
+    measured: Measured = {}
+    for peer in PEERS:
+        figures = await side_by_side(peer, 2000 // part, many)
+        _tell(measured, peer.name, figures)
     with database() as url:
-        measured = {
+        asked = {
             "one session": steps_of_one(url, 2000 // part),
             "many sessions": steps_of_many(url, 500 // part, 20),
-            "workers": workers(url, [1, 2, 4], 400 // part, 40 // part),
+            "workers": workers(url, [1, 2, 4], 4 if small else 10),
             "takeover": takeover(url),
             "waiting": waiting(url, 10_000 // part**2),
         }
-        for name, figures in measured.items():
-            found = {key: round(value, 2) for key, value in (await figures).items()}
-            print(json.dumps({"measured": name, **found}), flush=True)
+        for name, measuring in asked.items():
+            _tell(measured, name, await measuring)
+    if not small:
+        titles = {peer.name: peer.title for peer in PEERS}
+        cluster_report.PAGE.write_text(
+            cluster_report.page(measured, titles, many, machine_in_words())
+        )
+
+
+def _tell(measured: Measured, name: str, figures: Figures | str) -> None:
+    measured[name] = figures
+    if isinstance(figures, str):
+        print(json.dumps({"measured": name, "not": figures}), flush=True)
+        return
+    found = {key: round(value, 3) for key, value in figures.items()}
+    print(json.dumps({"measured": name, **found}), flush=True)
 
 
 if __name__ == "__main__":

@@ -100,10 +100,13 @@ class Campaign:
                     await asyncio.to_thread(own.start)
             say(f"{self.faults['kill']} of {self.kills} kills, {len(self.sessions)} sessions")
             await asyncio.sleep(self.chance.uniform(0.1, 0.4))
-        async with asyncio.timeout(PATIENCE):
-            for session in self.sessions:
+        for session in self.sessions:
+            async with asyncio.timeout(PATIENCE):
                 assert (await session.result()).status == "completed"
-            await asyncio.gather(*watching)
+        _, left = await asyncio.wait(watching, timeout=PATIENCE)
+        assert not left, [
+            (id, seen[-1:]) for id, seen in self.watched.items() if not _saw_end(seen)
+        ]
 
     async def _keep_busy(
         self, submitting: SubmittingEngine, work: object, watching: list[asyncio.Task[None]]
@@ -120,7 +123,7 @@ class Campaign:
 
     async def _watch(self, session: Session) -> None:
         seen = self.watched[session.id] = []
-        while not seen or seen[-1].node_id or seen[-1].data.get("status") != "completed":
+        while not _saw_end(seen):
             with suppress(RondelError):
                 async for event in session.events(seen[-1].seq or 0 if seen else 0):
                     if event.seq is not None:
@@ -143,6 +146,10 @@ class Campaign:
             assert [event.seq for event in seen] == list(range(1, len(seen) + 1))
             told = [event async for event in submitting.get(id).events() if event.seq is not None]
             assert seen == told
+
+
+def _saw_end(seen: list[Event]) -> bool:
+    return bool(seen) and not seen[-1].node_id and seen[-1].data.get("status") == "completed"
 
 
 async def patiently(call: Callable[[], Awaitable[T]]) -> T:
