@@ -17,7 +17,7 @@ def rondel(*arguments: object) -> list[str]:
     return [sys.executable, "-m", "rondel", *map(str, arguments)]
 
 
-def killed(file: Path, db: Path, wait: Callable[[], object], *options: object) -> str:
+def killed(file: Path, db: str, wait: Callable[[], object], *options: object) -> str:
     """Run a graph, kill the process when `wait` returns; the session's id."""
     command = rondel("run", file, "-i", "the task", "--db", db, *options)
     quiet = subprocess.DEVNULL
@@ -32,7 +32,7 @@ def killed(file: Path, db: Path, wait: Callable[[], object], *options: object) -
     return str(session["session_id"])
 
 
-def resumed(session: str, db: Path, *options: object) -> dict[str, Any]:
+def resumed(session: str, db: str, *options: object) -> dict[str, Any]:
     """Go on with a session to its end: its result."""
     command = rondel("resume", session, "--json", "--db", db, *options)
     done = subprocess.run(

@@ -32,8 +32,8 @@ def killed(command: list[str], server: OpenAIServer, requests: int) -> None:
     running.wait(60)
 
 
-def test_neither_the_model_nor_the_tool_is_asked_again_over_kills(tmp_path: Path) -> None:
-    db, file, tools = tmp_path / "s.db", tmp_path / "graph.json", tmp_path / "tools"
+def test_neither_the_model_nor_the_tool_is_asked_again_over_kills(tmp_path: Path, db: str) -> None:
+    file, tools = tmp_path / "graph.json", tmp_path / "tools"
     tools.mkdir()
     (tools / "bank.py").write_text(TOOL)
     replies = (Reply(calls=[("pay", {"amount": 5})]), Reply(silent=True), "Done.")

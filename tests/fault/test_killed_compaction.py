@@ -40,9 +40,9 @@ def graph(writing: OpenAIServer, summing: OpenAIServer) -> str:
 
 
 def test_while_a_summary_is_written_a_kill_makes_nobody_write_a_draft_again(
-    tmp_path: Path,
+    tmp_path: Path, db: str
 ) -> None:
-    db, file = tmp_path / "s.db", tmp_path / "graph.json"
+    file = tmp_path / "graph.json"
     summaries = (Reply(silent=True), "In short.")
     with OpenAIServer(*summaries) as summing, OpenAIServer(DRAFT, DRAFT, "The end.") as writing:
         file.write_text(graph(writing, summing))
@@ -54,8 +54,8 @@ def test_while_a_summary_is_written_a_kill_makes_nobody_write_a_draft_again(
     assert first.headers["idempotency-key"] == second.headers["idempotency-key"]
 
 
-def test_a_summary_is_paid_once_over_a_kill(tmp_path: Path) -> None:
-    db, file = tmp_path / "s.db", tmp_path / "graph.json"
+def test_a_summary_is_paid_once_over_a_kill(tmp_path: Path, db: str) -> None:
+    file = tmp_path / "graph.json"
     drafts = (DRAFT, DRAFT, Reply(silent=True), "The end.")
     with OpenAIServer("In short.") as summing, OpenAIServer(*drafts) as writing:
         file.write_text(graph(writing, summing))

@@ -10,8 +10,8 @@ from tests.fault.killing import killed, resumed
 from tests.openai_server import OpenAIServer, Reply
 
 
-def test_a_model_that_has_failed_is_asked_once_over_a_kill(tmp_path: Path) -> None:
-    db, file = tmp_path / "s.db", tmp_path / "graph.json"
+def test_a_model_that_has_failed_is_asked_once_over_a_kill(tmp_path: Path, db: str) -> None:
+    file = tmp_path / "graph.json"
     broken = Reply(status=500, body={"error": {"message": "broken"}})
     with OpenAIServer(broken) as first, OpenAIServer(Reply(silent=True), "Hello.") as second:
         models: list[dict[str, Any]] = [

@@ -22,14 +22,6 @@ PATIENCE = 60.0
 SESSION = "still"
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def db(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A file that two processes share, or a database."""
-    if request.param == "sqlite":
-        return str(tmp_path / "shared.db")
-    return str(request.getfixturevalue("new_database"))
-
-
 async def stopped(process: subprocess.Popen[str]) -> None:
     await asyncio.to_thread(os.waitid, os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
