@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
-from rondel.errors import LeaseLost
+from rondel.errors import JournalUnwritable, LeaseLost
 from rondel.journal.clock import elapsed
 from rondel.journal.store import Store, finish
 
@@ -43,6 +43,14 @@ class DrivenLease:
         self._until = asked + self._ttl / 2
 
     def __await__(self) -> Generator[Any, None, None]:
-        yield from finish(self._store.ready()).__await__()
-        if not self.stands:
-            self.renew()
+        return self._renewed().__await__()
+
+    async def _renewed(self) -> None:
+        """Prolong it, as soon as the store can be reached."""
+        while not self.stands:
+            await finish(self._store.ready())
+            try:
+                self.renew()
+            except JournalUnwritable:
+                if self._store.ready() is None:  # it is not for being away
+                    raise
