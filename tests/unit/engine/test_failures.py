@@ -556,4 +556,4 @@ def test_an_edges_process_that_raises_is_blamed_on_the_edge() -> None:
     graph.edge("a", "b", process=lambda message: message.data["missing"])
     message = play(graph).result.message
     assert message.startswith("a: the process of the edge a -> b failed on 'text text ")
-    assert message.endswith("…': KeyError: 'missing'")
+    assert message.endswith("…': KeyError: 'missing'; the data of this message has no keys")
