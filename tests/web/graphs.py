@@ -13,11 +13,17 @@ STUCK = _text("stuck")
 REVIEW = _text("review")
 HOSTILE = _text("hostile")
 CHATDEV = _text("chatdev")
+PAYING = _text("paying")
 
 
 def essay(pace: float = 0.0) -> str:
     """The essay, each answer taking so many seconds."""
     return _text("essay").replace("PACE", str(pace))
+
+
+def refused(address: str) -> str:
+    """A loop whose writer asks a provider at that address."""
+    return _text("refused").replace("ADDRESS", address)
 
 
 def long_loop(rounds: int) -> str:

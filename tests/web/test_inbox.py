@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 
-from tests.web.graphs import REVIEW
+from tests.web.graphs import PAYING, REVIEW
 from tests.web.serving import Server
 
 Serve = Callable[..., Server]
 Look = Callable[..., Page]
+BANK = '''
+from pathlib import Path
+
+
+def wire_money(amount: int, to: str) -> str:
+    """Wire so much to somebody."""
+    with Path("paid.txt").open("a") as book:
+        book.write(f"{amount} to {to}\\n")
+    return "wired"
+'''
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
 
 
@@ -134,3 +146,35 @@ def test_sessions_are_found_by_state_and_by_words(serve: Serve, look: Look) -> N
     expect(page.locator("tbody tr")).to_have_count(1)
     expect(page.locator("tbody")).to_contain_text("completed")
     assert waiting
+
+
+@pytest.mark.parametrize(
+    ("button", "reason", "paid"),
+    [("Approve", "", ["5 to Ann"]), ("Deny", "Not on a Friday", [])],
+)
+def test_leave_for_a_tool_is_asked_with_what_it_would_be_given(
+    serve: Serve, look: Look, tmp_path: Path, button: str, reason: str, paid: list[str]
+) -> None:
+    tools = tmp_path / "tools" / "function_calling"
+    tools.mkdir(parents=True)
+    (tools / "bank.py").write_text(BANK, "utf-8")
+    server, page = serve(PAYING, options=("--functions", str(tools.parent))), look(**PHONE)
+    session, book = server.run("paying"), server.folder / "paid.txt"
+    page.goto(f"{server.url}/inbox")
+    card = page.get_by_role("article", name="Clerk asks")
+    expect(card).to_contain_text("May the tool 'wire_money' be used with these values?")
+    expect(
+        card.get_by_text(re.compile(r'^\s+amount: 5\n\s+to: "Ann"$', re.MULTILINE))
+    ).to_be_visible()
+    expect(card.get_by_role("button", name="Deny")).to_be_visible()
+    assert fits(page)
+    assert not book.exists()
+    card.get_by_label("Your answer").fill(reason)
+    card.get_by_role("button", name=button).tap()
+    expect(page.get_by_text("Nothing waits for you")).to_be_visible()
+    assert server.settled(session, "completed")["output"] == "It is settled."
+    assert (book.read_text().splitlines() if book.exists() else []) == paid
+    page.goto(f"{server.url}/sessions/{session}?at=Clerk&tab=events")
+    detail = page.get_by_role("complementary", name="Detail")
+    expect(detail).to_contain_text(f'"decision": "{button.lower()}"')
+    expect(detail).to_contain_text(f'"reason": "{reason}"')

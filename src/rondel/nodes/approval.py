@@ -61,13 +61,29 @@ class Approvals:
 
 
 def _asked_of(call: ToolCall, said: str) -> str:
-    given: Any = call.malformed or call.arguments
-    shown = given if isinstance(given, str) else msgspec.json.encode(given).decode()
+    shown = _values_of(call)
     if len(shown) > LONGEST:
         shown = f"{shown[:LONGEST]}… ({len(shown)} characters)"
-    question = f"May the tool {call.name!r} be called with {shown}?"
+    question = f"May the tool {call.name!r} be used?"
+    if shown:
+        question = f"May the tool {call.name!r} be used with these values?\n{shown}"
     if not said:
         return question
     return (
         f"{question}\n{said!r} is neither approve nor deny; a reason may follow, as in 'deny: …'."
     )
+
+
+def _values_of(call: ToolCall) -> str:
+    """What a call hands over, a value a line; no value can look like two."""
+    given: Any = call.malformed or call.arguments
+    if not isinstance(given, dict):
+        return _as_json(given)
+    return "\n".join(
+        f"  {name if name.isidentifier() else _as_json(name)}: {_as_json(value)}"
+        for name, value in given.items()
+    )
+
+
+def _as_json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()

@@ -132,7 +132,8 @@ def test_leave_for_a_tool_is_a_question_like_any_other(server: Running) -> None:
     id = server.post("/sessions", {"graph": PAYING, "inputs": "pay"}, 202)["id"]
     server.until(id, "waiting")
     [question] = server.get("/questions")["questions"]
-    assert question["description"] == """May the tool 'wire_money' be called with {"amount":5}?"""
+    asked = "May the tool 'wire_money' be used with these values?\n  amount: 5"
+    assert question["description"] == asked
     assert (question["actions"], paid) == (["approve", "deny"], [])
     server.post(f"/sessions/{id}/answer", {"text": "approve"})
     assert server.until(id, "completed")["output"] == "Done."
