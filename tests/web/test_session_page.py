@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from tests.web.graphs import HOSTILE, STUCK, essay
+from tests.openai_server import OpenAIServer, Reply
+from tests.web.graphs import HOSTILE, STUCK, essay, refused
 from tests.web.serving import Server
 
 Serve = Callable[..., Server]
@@ -229,3 +230,29 @@ def test_debug_stops_after_every_round_and_goes_on_by_one_or_freely(
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Go on without stops").click()
     expect(page.get_by_text("Reached 90 in round 5 (score 92).")).to_be_visible()
+
+
+def test_a_step_that_waits_for_its_provider_says_so_for_how_long_and_why(
+    serve: Serve, look: Look
+) -> None:
+    later = Reply(
+        status=429, headers={"Retry-After": "420"}, body={"error": {"message": "slow down"}}
+    )
+    with OpenAIServer(later) as provider:
+        server = serve(refused(provider.url), options=("--allow-private",))
+        session = server.run("refused")
+        provider.wait_for(1)
+        page, chinese = look(), look(locale="zh-CN")
+        open_session(page, server, session)
+        cell = page.locator('[data-address="Writer[1]/Writer"]')
+        expect(cell).to_contain_text(re.compile(r"waits \dm"))
+        detail = page.get_by_role("complementary", name="Detail")
+        why = re.compile(r"Waits \dm.* for its provider: deepseek takes no more calls .*slow down")
+        expect(detail).to_contain_text(why)
+        cell.click()
+        expect(detail).to_contain_text(why)
+        open_session(chinese, server, session)
+        expect(chinese.locator(".note.wait")).to_contain_text(re.compile("等待服务商，还有 . 分"))
+        server.call(f"/sessions/{session}/stop", {})
+        expect(cell).not_to_contain_text("waits")
+        expect(detail).not_to_contain_text("for its provider")

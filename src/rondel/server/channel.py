@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from rondel.errors import JournalUnwritable, RondelError
-from rondel.server.live_text import TOKENS, LiveText
+from rondel.server.live_text import TOKENS, WAITS, LiveText
 from rondel.sessions.engine import Engine
 from rondel.sessions.event import Event
 from rondel.sessions.events import Narrator
@@ -209,7 +209,7 @@ class Channel:
                 self.seq = event.seq
                 if texts:
                     self._mind_texts(event)
-            elif event.event == TOKENS:
+            elif event.event in (TOKENS, WAITS):
                 texts.add(event)
         before, frames = self._put, [frame_of(event) for event in told]
         gone = len(ring) + len(frames) - RING

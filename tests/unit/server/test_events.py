@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 
+from rondel.server.options import Options
+from tests.openai_server import OpenAIServer, Reply
 from tests.unit.server.running import Running, running
 
 
@@ -76,3 +79,20 @@ def test_who_comes_late_gets_the_text_so_far_as_one_event(server: Running) -> No
     assert text == "one two three four five six"
     assert all(event["seq"] is None and event["_id"] is None for event in tokens)
     assert len(tokens) > 1
+
+
+def test_who_comes_late_is_told_what_is_waited_for(folder: Path, tmp_path: Path) -> None:
+    later = Reply(status=429, headers={"Retry-After": "420"}, body={"error": {}})
+    with (
+        OpenAIServer(later) as provider,
+        running(folder, tmp_path / "s.db", Options(allow_private=True)) as server,
+    ):
+        config = {"provider": "deepseek", "name": "m", "base_url": provider.url}
+        graph = {"graph": {"id": "g", "nodes": [{"id": "A", "type": "agent", "config": config}]}}
+        id = server.post("/sessions", {"graph": json.dumps(graph), "inputs": "go"}, 202)["id"]
+        for _ in range(2):
+            waits = next(e for e in server.events(id) if e["event"] == "model_waiting")
+            assert (waits["seq"], waits["address"]) == (None, "A")
+            assert 400 < waits["data"]["seconds"] <= 420
+        server.post(f"/sessions/{id}/stop", {})
+        assert "model_waiting" not in [event["event"] for event in server.events(id)]

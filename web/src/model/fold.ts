@@ -76,6 +76,14 @@ export interface Question {
   since: string;
 }
 
+/** A model is not asked for a while, since its provider wants to be left alone. */
+export interface Wait {
+  agent: string;
+  reason: string;
+  /** When it is over, in milliseconds. */
+  until: number;
+}
+
 export interface Lock {
   reason: string;
   message: string;
@@ -96,6 +104,8 @@ export class SessionFold {
   readonly steps = new Map<string, Step>();
   readonly entries = new Map<string, Entry>();
   readonly streams = new Map<string, string>();
+  /** What steps under way wait for, until they are told of again. */
+  readonly waits = new Map<string, Wait>();
   readonly questions = new Map<string, Question>();
   readonly turns = new Map<string, Turn[]>();
   /** Rows in the order in which they were first seen, by the loops around them. */
@@ -129,6 +139,7 @@ export class SessionFold {
       this.events.push(event);
       this.latest = Date.parse(event.timestamp);
     }
+    if (event.address) this.waits.delete(event.address);
     HANDLERS[event.event]?.(this, event);
     this.version += 1;
     return true;
@@ -284,6 +295,7 @@ function sessionChanged(fold: SessionFold, event: RondelEvent): void {
   if (fold.status !== "suspended_locked") fold.lock = null;
   if (fold.over) {
     fold.questions.clear();
+    fold.waits.clear();
     for (const step of fold.steps.values()) {
       if (step.status === "running" || step.status === "suspended") {
         step.status = "cancelled";
@@ -299,6 +311,13 @@ function streamed(fold: SessionFold, event: RondelEvent): void {
   const isNew = event.data.so_far === true || chunk === ""; // an empty chunk: what came before is void
   const before = isNew ? "" : (fold.streams.get(event.address) ?? "");
   fold.streams.set(event.address, before + chunk);
+}
+
+function waits(fold: SessionFold, event: RondelEvent): void {
+  if (!event.address) return;
+  const { agent, reason, seconds } = event.data;
+  const until = Date.parse(event.timestamp) + (asNumber(seconds) ?? 0) * 1000;
+  fold.waits.set(event.address, { agent: asText(agent), reason: asText(reason), until });
 }
 
 function spent(fold: SessionFold, event: RondelEvent): void {
@@ -365,6 +384,7 @@ const HANDLERS: Record<string, Handler> = {
   "loop:regression": setBack("regression"),
   "loop:stagnation": setBack("stagnation"),
   token_stream: streamed,
+  model_waiting: waits,
   token_usage: spent,
   human_input_required: asked,
   human_input_received: (fold, event) => {

@@ -96,6 +96,26 @@ describe("the fold", () => {
     fold.takeAll([said("half an an"), said(""), said("All of it")]);
     expect(fold.streams.get("A")).toBe("All of it");
   });
+  it("knows for how long a step waits for its provider, until it is told of again", () => {
+    const fold = new SessionFold();
+    const told = (event: string, data: object): RondelEvent => ({
+      seq: event === "node_state_change" ? fold.lastSeq + 1 : null,
+      event,
+      timestamp: "2026-01-01T00:00:00Z",
+      session_id: "s",
+      node_id: "A",
+      address: "A",
+      data: { ...data },
+    });
+    const waits = told("model_waiting", { seconds: 420, reason: "rate limit", agent: "Ann" });
+    fold.take(told("node_state_change", { status: "running" }));
+    for (const end of ["token_stream", "node_state_change"]) {
+      fold.take(waits);
+      expect(fold.waits.get("A")).toEqual({ agent: "Ann", reason: "rate limit", until: Date.parse("2026-01-01T00:07:00Z") });
+      fold.take(told(end, { chunk: "Hello", status: "completed" }));
+      expect([...fold.waits]).toEqual([]);
+    }
+  });
   it("folds 20,000 events of a thousand rounds in a moment", () => {
     const fold = new SessionFold();
     let seq = 0;

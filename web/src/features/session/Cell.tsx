@@ -5,6 +5,7 @@ import { useSpeech } from "../../app/i18n";
 import type { Entry, Round } from "../../model/fold";
 import { duration, score } from "../../model/format";
 import { Shape } from "../../parts/State";
+import { WaitsFor } from "./Waiting";
 
 interface Props {
   id: string;
@@ -20,6 +21,8 @@ interface Props {
   asks: boolean;
   locked: boolean;
   streaming: boolean;
+  /** Until when it waits for its provider. */
+  waitsUntil: number | null;
   selected: boolean;
   left: number;
   onSelect: (address: string) => void;
@@ -27,12 +30,12 @@ interface Props {
 
 export const Cell = memo(function Cell(props: Props) {
   const { t, locale } = useSpeech();
-  const { address, status, given, best, took, part, asks, locked, streaming, selected, left } = props;
+  const { address, status, given, best, took, part, asks, locked, streaming, waitsUntil, selected, left } = props;
   const place = { transform: `translateX(${left}px)` };
   if (status === "none") {
     return <div id={props.id} className="cell empty-cell" role="gridcell" style={place} />;
   }
-  const words = streaming ? t("cell.streaming") : "";
+  const words = waitsUntil !== null ? t("cell.waiting") : streaming ? t("cell.streaming") : "";
   const text = words || (given !== null ? score(given, locale) : took !== null ? duration(took, locale) : "");
   const label = `${address}: ${t(`step.${status}`)}${text ? `, ${text}` : ""}`;
   return (
@@ -50,7 +53,7 @@ export const Cell = memo(function Cell(props: Props) {
     >
       <Shape status={locked ? "suspended_locked" : status} />
       {asks && <span className="mark is-waiting" aria-hidden="true">?</span>}
-      <span className="value">{text}</span>
+      <span className="value">{waitsUntil !== null ? <WaitsFor until={waitsUntil} /> : text}</span>
       {part > 0 && <span className="part" style={{ width: `${Math.max(2, part * 100)}%` }} aria-hidden="true" />}
     </div>
   );

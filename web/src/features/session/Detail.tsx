@@ -16,6 +16,7 @@ import { Tabs } from "../../parts/Tabs";
 import { useScene } from "./context";
 import { Overview } from "./Overview";
 import { StreamedText } from "./StreamedText";
+import { Waiting } from "./Waiting";
 
 const TABS = ["text", "diff", "saw", "data", "usage", "events"] as const;
 
@@ -123,6 +124,8 @@ function TextTab({ step, record, loading }: Omit<BodyProps, "tab">) {
   const { t } = useSpeech();
   const stream = fold.streams.get(step.address);
   const turns = fold.turns.get(step.address);
+  const wait = fold.waits.get(step.address);
+  if (step.status === "running" && wait) return <Waiting wait={wait} />;
   if (step.status === "running" && stream !== undefined) return <StreamedText text={stream} />;
   const text = said(record);
   return (

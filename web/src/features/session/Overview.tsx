@@ -11,6 +11,7 @@ import { useScene } from "./context";
 import { taskOf } from "./Header";
 import { questionsOf } from "./questions";
 import { StreamedText } from "./StreamedText";
+import { Waiting } from "./Waiting";
 
 export function Overview() {
   const { t } = useSpeech();
@@ -54,13 +55,20 @@ function Now() {
   if (!step) return <p className="quiet">{t("session.starting")}</p>;
   const round = roundsAround(step.address).at(-1)?.round;
   const stream = fold.streams.get(step.address);
+  const wait = fold.waits.get(step.address);
   return (
     <section className="now-writing">
       <h3>
         <Shape status={fold.lock ? "suspended_locked" : step.status} /> {placeOf(step.address).row}
         {round !== undefined && <span className="quiet"> {t("detail.round", { round })}</span>}
       </h3>
-      {stream ? <StreamedText text={stream} /> : <p className="quiet">{step.status === "running" ? t("detail.silent_running") : t("overview.next")}</p>}
+      {wait ? (
+        <Waiting wait={wait} />
+      ) : stream ? (
+        <StreamedText text={stream} />
+      ) : (
+        <p className="quiet">{step.status === "running" ? t("detail.silent_running") : t("overview.next")}</p>
+      )}
     </section>
   );
 }

@@ -141,6 +141,7 @@ export function RoundCell({ id, path, row, round, left, scored, whole, onToggle 
       asks={step !== null && fold.questions.has(step.address)}
       locked={fold.lock !== null && step !== null && fold.lock.figures.address === step.address}
       streaming={step?.status === "running" && fold.streams.has(step.address)}
+      waitsUntil={step?.status === "running" ? (fold.waits.get(step.address)?.until ?? null) : null}
       selected={step !== null && selected === step.address}
       left={left}
       onSelect={select}

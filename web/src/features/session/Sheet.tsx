@@ -10,6 +10,7 @@ import { Shape } from "../../parts/State";
 import { loopBounds, useScene } from "./context";
 import { LoopSheet, useSize } from "./LoopSheet";
 import { DebateSheet } from "./DebateSheet";
+import { WaitsFor } from "./Waiting";
 
 export function Sheet() {
   const { fold, structure } = useScene();
@@ -78,6 +79,7 @@ function Straight({ rows }: { rows: NodeRow[] }) {
       {rows.map((row) => {
         const step = fold.steps.get(`${row.row}#2`) ?? fold.steps.get(row.row) ?? null;
         const status = step?.status ?? "none";
+        const wait = step ? fold.waits.get(step.address) : undefined;
         const took = step?.ended ? duration(step.ended - step.began, locale) : "";
         return (
           <button
@@ -93,7 +95,7 @@ function Straight({ rows }: { rows: NodeRow[] }) {
               {t(`step.${status}`)}
             </span>
             <span className="quiet small clip">{step?.error}</span>
-            <span className="num small">{took}</span>
+            <span className="num small">{wait ? <WaitsFor until={wait.until} /> : took}</span>
           </button>
         );
       })}
