@@ -103,6 +103,44 @@ def test_the_message_says_what_to_write(name: str, call: Call, graph_file: Write
     assert "there are: none" not in ran.err
 
 
+@pytest.mark.parametrize(
+    ("wrong", "meant"),
+    [
+        ("llm", "agent"),
+        ("llm_node", "agent"),
+        ("GPT", "agent"),
+        ("prompt", "agent"),
+        ("start", "passthrough"),
+        ("end", "passthrough"),
+        ("output", "passthrough"),
+        ("text", "literal"),
+        ("code", "python"),
+        ("tool", "function"),
+        ("user", "human"),
+        ("workflow", "subgraph"),
+        ("while", "loop"),
+    ],
+)
+def test_a_type_of_other_systems_is_answered_with_the_one_meant(
+    wrong: str, meant: str, call: Call, graph_file: Write
+) -> None:
+    ran = call("check", graph_file(LOOP.replace("type: passthrough", f"type: {wrong}")))
+    assert f"there is no node type '{wrong}'; it is called '{meant}' here" in ran.err
+
+
+def test_the_first_of_two_ids_is_found_where_it_stands(call: Call, graph_file: Write) -> None:
+    file = graph_file(LOOP.replace("id: critic", "id: writer"))
+    told = "the id 'writer' is taken already, by graph.nodes[0] on line 6"
+    for command in ("check", "simulate"):
+        assert told in call(command, file).err
+
+
+def test_a_python_node_without_code_is_told_what_is_missing(call: Call, graph_file: Write) -> None:
+    ran = call("check", graph_file(LOOP.replace("type: passthrough", "type: python")))
+    told = "the key 'code' is missing; write the Python to run, or set runs: message"
+    assert told in ran.err
+
+
 def test_what_simulate_finds_stands_in_the_order_of_the_file(call: Call, graph_file: Write) -> None:
     text = LOOP.replace("start: writer", "start: writr").replace("to: critic}", "to: critc}")
     errors = call("check", graph_file(text)).err.splitlines()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
@@ -21,6 +22,9 @@ from rondel.sessions.agents import check_provider, replace_in_document, replace_
 from rondel.sessions.graph import Graph
 
 Change = tuple[Path, Any]
+ELSEWHERE = re.compile(r"(graph\.\S+) on line \d+")
+"""Another place that a message names, with its line in the document it was read from."""
+
 KINDS = {dict: "a mapping", list: "a list", str: "a text", bool: "true or false"}
 
 
@@ -135,8 +139,13 @@ def _placed(file: str, positions: Positions | None = None) -> Iterator[None]:
 def _with_place(problem: Problem, file: str, positions: Positions | None) -> Problem:
     if problem.file not in ("", file):
         return problem
-    line = positions.line(parse_path(problem.path)) if positions else None
-    return replace(problem, file=file, line=line)
+    if positions is None:
+        return replace(problem, file=file, line=None)
+    message = ELSEWHERE.sub(
+        lambda found: f"{found[1]} on line {positions.line(parse_path(found[1]))}", problem.message
+    )
+    line = positions.line(parse_path(problem.path))
+    return replace(problem, message=message, file=file, line=line)
 
 
 def _change(document: dict[str, Any], changes: Sequence[Change], provider: str | None) -> None:

@@ -66,6 +66,13 @@ class CachedVocabulary:
             self._models[kind, name] = self._vocabulary.config_model(kind, name)
         return self._models[kind, name]
 
+    def hint(self, kind: str, wrong: str) -> str:
+        """The name somebody meant who knows it by another, or else one that looks like it."""
+        for name in self._vocabulary.names(kind):
+            if wrong.casefold() in getattr(self.model(kind, name), "other_names", ()):
+                return f"it is called {name!r} here"
+        return self.names(kind).hint(wrong)
+
     @property
     def context(self) -> dict[str, Any] | None:
         """What configs may need to know of the document they are in."""
@@ -182,7 +189,7 @@ class SpecBuilder:
             return None
         if name not in self.words.names(kind):
             message = f"there is no {_called(kind)} {name!r}"
-            self._problem((*path, "type"), message, self.words.names(kind).hint(name))
+            self._problem((*path, "type"), message, self.words.hint(kind, name))
             return None
         return self._check_settings(kind, name, path, config)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import msgspec
@@ -52,6 +52,17 @@ class AgentConfig(ModelConfig):
     It is used through `config_for(registry)`, which knows the providers.
     """
 
+    other_names: ClassVar[Collection[str]] = (
+        "llm",
+        "llm_node",
+        "llm_agent",
+        "gpt",
+        "prompt",
+        "model",
+        "chat",
+        "chatbot",
+        "assistant",
+    )
     also_called: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(("prompt", "system", "system_prompt", "instruction"), "role"),
         **dict.fromkeys(("instructions", "backstory", "persona"), "role"),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from typing import ClassVar
+
 from pydantic import Field
 
 from rondel.conditions.function import FunctionConfig, config_for
@@ -12,6 +15,8 @@ from rondel.nodes.calling import PROMISE, function_processor
 
 class FunctionNodeConfig(FunctionConfig):
     """The name of a registered Python function, and whether it needs a thread of its own."""
+
+    other_names: ClassVar[Collection[str]] = ("tool", "callable")
 
     blocking: bool = Field(default=False, strict=True)
 

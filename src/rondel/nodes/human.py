@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from collections.abc import Collection
+from typing import Annotated, Any, ClassVar, Self
 
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -24,6 +25,7 @@ class HumanConfig(BaseModel):
     """What the person is asked, and the actions to choose from; without any, free text."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    other_names: ClassVar[Collection[str]] = ("user", "person", "user_input", "feedback")
 
     description: str = ""
     actions: list[Annotated[str, Field(min_length=1, pattern=r"\S")]] = []

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Collection
+from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -16,6 +17,7 @@ class LiteralConfig(BaseModel):
     """The text and the role of its message."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    other_names: ClassVar[Collection[str]] = ("text", "constant", "static")
 
     content: str = Field(min_length=1)
     role: Literal["user", "assistant", "system"] = "user"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -23,6 +24,7 @@ class LoopConfig(BaseModel):
     """The most rounds, and what ends the loop before: a score, consensus, or an expression."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    other_names: ClassVar[Collection[str]] = ("while", "for", "repeat")
 
     max_rounds: Annotated[int, Field(strict=True, ge=1)] = 3
     exit_on_score: Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)] = 0

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -17,6 +18,16 @@ class PassthroughConfig(BaseModel):
     """Which messages go on: the last, all, or what most of them say."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    other_names: ClassVar[Collection[str]] = (
+        "start",
+        "end",
+        "begin",
+        "finish",
+        "input",
+        "output",
+        "merge",
+        "noop",
+    )
 
     only_last_message: bool = Field(default=True, strict=True)
     majority: bool = Field(

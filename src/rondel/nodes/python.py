@@ -16,11 +16,11 @@ import sys
 import tempfile
 import textwrap
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import msgspec
 from pydantic import (
@@ -29,7 +29,9 @@ from pydantic import (
     Field,
     ValidationInfo,
     field_validator,
+    model_validator,
 )
+from pydantic_core import PydanticCustomError
 
 from rondel.engine.message import Message, Part
 from rondel.engine.protocols import Context, Emit
@@ -62,6 +64,7 @@ class PythonConfig(BaseModel):
     """The code, and what one run of it may take."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    other_names: ClassVar[Collection[str]] = ("code", "script")
     runs_python: ClassVar[bool] = True
     """Marks a node that needs permission to run Python."""
 
@@ -70,11 +73,7 @@ class PythonConfig(BaseModel):
         description="message: the code in the newest message runs as a script of its own, and "
         "what goes wrong with it is what the node says.",
     )
-    code: str = Field(
-        default="",
-        validate_default=True,
-        description="The code; needed unless `runs` is message.",
-    )
+    code: str = Field("", description="The code; needed unless `runs` is message.")
     args: list[str] = Field([], description="Words between the interpreter and the script.")
     env: dict[str, str] = Field({}, description="More of an environment for the script.")
     timeout: Duration = 30.0
@@ -87,10 +86,7 @@ class PythonConfig(BaseModel):
     @field_validator("code")
     @classmethod
     def _is_python(cls, code: str, info: ValidationInfo) -> str:
-        runs = info.data.get("runs")
-        if runs == "code" and not code:
-            raise ValueError("is needed: the code to run, or else set runs: message")
-        if runs == "message" and code:
+        if info.data.get("runs") == "message" and code:
             raise ValueError("is not run where `runs` is message; drop one of the two")
         try:
             with warnings.catch_warnings():
@@ -101,6 +97,13 @@ class PythonConfig(BaseModel):
         except (ValueError, RecursionError, MemoryError) as error:
             raise ValueError(f"is not Python: {error}") from None
         return code
+
+    @model_validator(mode="after")
+    def _has_code(self) -> Self:
+        if self.runs == "code" and not self.code:
+            hint = {"hint": "write the Python to run, or set runs: message"}
+            raise PydanticCustomError("code", "the key 'code' is missing", hint)
+        return self
 
     def guarantee(self) -> Guarantee:
         """It may emit anything, along all its edges, and calls no model."""

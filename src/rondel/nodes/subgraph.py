@@ -5,7 +5,8 @@ It has no processor: the engine runs the inner graph's steps as the session's ow
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from collections.abc import Collection
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -28,6 +29,7 @@ class SubgraphConfig(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    other_names: ClassVar[Collection[str]] = ("graph", "workflow", "flow")
 
     graph: dict[str, Any] | None = Field(None, description="The inner graph's body.")
     file: str | None = Field(None, min_length=1, description="The path of a graph file.")

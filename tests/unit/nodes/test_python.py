@@ -315,8 +315,8 @@ os.wait()
 @pytest.mark.parametrize(
     ("config", "place"),
     [
-        ({}, "code"),
-        ({"code": ""}, "code"),
+        ({}, ""),
+        ({"code": ""}, ""),
         ({"code": "def"}, "code"),
         ({"code": "a\0"}, "code"),
         ({"code": "1", "timeout": 0}, "timeout"),
