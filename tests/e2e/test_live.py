@@ -182,6 +182,7 @@ def test_a_session_of_another_process_is_watched(
         driver.end()
     assert not SPINS.search(everything)
     assert "score_threshold_reached (95 >= 90)" in everything
+    assert re.search(r"Critic +good", everything), "what agents said is shown when they end"
     late = call("watch", found[1], "--db", db)
     assert late.code == 0
     assert "score_threshold_reached (95 >= 90)" in late.out

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+from msgspec.structs import replace
+
 from rondel.cli.database import find, next_commands, open_existing
 from rondel.cli.failures import complain
 from rondel.cli.foreground import EXIT_CODES, STOPPED, Foreground, tell_failure
@@ -11,10 +13,15 @@ from rondel.cli.language import words
 from rondel.cli.live.view import view_for
 from rondel.cli.options import Db, Debug, Id
 from rondel.cli.terminal_session import past_of
-from rondel.cli.views import PlainView
+from rondel.cli.views import PlainView, content_text
 from rondel.engine.core.state import ENDED
+from rondel.sessions.agents import AGENT
 from rondel.sessions.engine import Engine
+from rondel.sessions.event import Event
 from rondel.sessions.session import Session
+
+RECENT = 50
+"""How many of the newest steps are looked through for one that has just ended."""
 
 
 def watch(session: Id, db: Db = None, debug: Debug = False) -> int:  # noqa: ARG001
@@ -63,10 +70,25 @@ async def _follow(engine: Engine, session: Session, view: PlainView, db: str | N
     elif status == "paused":
         complain(words("the session is paused; {go_on}", go_on=_on(how.resume())), "note")
     async for event in session.events(past.seq):
+        if said := _said(session, event):
+            view.show(said)
         view.show(event)
         if event.event == "human_input_required":
             answer = how.answer(str(event.node_id))
             complain(words("give an answer with: {command}", command=answer), "note")
+
+
+def _said(session: Session, event: Event) -> Event | None:
+    """What an agent said in a step that is over: its words are streamed only where it runs."""
+    is_over = event.event == "node_state_change" and event.data["status"] == "completed"
+    node = session.plan.node(str(event.node_id)) if is_over else None
+    if node is None or node.spec.type != AGENT:
+        return None
+    for step in reversed(session.steps(last=RECENT)):
+        if step.address == event.address and step.outputs:
+            chunk = {"chunk": content_text(step.outputs[-1])}
+            return replace(event, seq=None, event="token_stream", data=chunk)
+    return None
 
 
 def _on(command: str) -> str:
