@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine
+from types import FunctionType
 from typing import Any, Final
 
 from rondel.conditions.calling import name_of
@@ -120,8 +121,16 @@ class BlockingFunctionProcessor(FunctionProcessor):
         return call_in_thread(self._function, self.finish, ctx)
 
 
+def _plainly_takes_one(function: FunctionType) -> bool:
+    code, defaults = function.__code__, function.__defaults__
+    needed = code.co_argcount - len(defaults or ())
+    return needed <= 1 <= code.co_argcount and code.co_kwonlyargcount == 0
+
+
 def _takes_one(function: Callable[..., Any]) -> bool:
     """Whether it can be called with one argument; nobody knows of some that are not Python."""
+    if isinstance(function, FunctionType) and _plainly_takes_one(function):
+        return True  # a signature takes as much work as the rest of the node
     try:
         inspect.signature(function).bind(None)
     except ValueError:
