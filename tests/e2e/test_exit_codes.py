@@ -28,9 +28,10 @@ def test_0_the_run_completed(call: Call, graph_file: Write) -> None:
 def test_1_the_run_failed(call: Call, graph_file: Write) -> None:
     ran = call("run", graph_file(graphs.FAILS))
     assert ran.code == 1
-    assert ran.err.count("\n") == 1
-    assert ran.err.startswith("error: ")
-    assert "the model is away" in ran.err
+    error, note = ran.err.splitlines()
+    assert error.startswith("error: ")
+    assert "the model is away" in error
+    assert note.startswith("note: run that step again with: rondel resume ")
 
 
 @pytest.mark.parametrize(
@@ -232,8 +233,8 @@ graph:
 def test_a_bad_end_is_told_with_what_check_would_have_said(call: Call, graph_file: Write) -> None:
     ran = call("run", graph_file(BLIND), "-i", "tea")
     assert ran.code == 3
-    missing = "no score found in 3 rounds; looked at data.score and JSON in the text of Critic"
-    assert missing in ran.out
+    missing = "no score found in 3 rounds; looked at data.score and for 'Score: N' or JSON"
+    assert f"{missing} in the text of Critic" in ran.out
     assert ran.err.startswith("warning: ")
     assert "[unfed_score]" in ran.err
     scored = BLIND.replace("quite good", "'Score: 95/100'")

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
-from rondel import Engine, Graph, GraphError
+from rondel import Engine, Graph, GraphError, builtin_registry
+from rondel.engine.registry import Registry
 from rondel.formats.council_export import to_council
 from rondel.formats.export import to_chatdev
+from rondel.tools.functions_folder import register_folder
 
 ANSWERS = 8
 """How often a person answers at most; some graphs would ask for ever."""
@@ -32,13 +36,26 @@ PROCESSES: list[Any] = [
     {"type": "template", "config": {"template": "<{{ input }}>"}},
     {"type": "regex_extract", "config": {"pattern": r"\w+", "template": "", "multiple": True}},
     {"type": "regex_extract", "config": {"pattern": "zz", "on_no_match": "default", "group": ""}},
+    {"type": "function", "config": {"name": "shout"}},
+    {"type": "function", "config": {"name": "drop_short"}},
 ]
 CONDITIONS: list[Any] = [
-    *("true", None, "always_false"),
+    *("true", None, "always_false", "is_long"),
+    {"type": "function", "config": {"name": "is_long"}},
     {"type": "keyword", "config": {"any": ["a"], "none": ["zz"], "regex": []}},
 ]
-
-
+FUNCTIONS = {
+    "function_calling/sums.py": "def add(first: int, second: int) -> int: return first + second\n",
+    "edge/conditions.py": "def is_long(data: str) -> bool: return len(data) > 4\n",
+    "edge_processor/changes.py": (
+        "def shout(data, _context): return data.upper()\n"
+        "def drop_short(data, _context): return data if len(data) > 2 else None\n"
+    ),
+}
+TOOLS: list[Any] = [
+    [{"type": "function", "config": {"tools": [{"name": "add"}]}}],
+    [{"type": "function", "prefix": "my", "config": {"tools": [{"name": "sums:All"}]}}],
+]
 MEMORY = [
     {"name": "board", "type": "blackboard", "config": {"max_items": 5}},
     {
@@ -60,6 +77,7 @@ AGENTS = st.fixed_dictionaries(
                 [{"name": "notes", "write": False}, {"name": "board"}],
             ]
         ),
+        "tooling": st.sampled_from(TOOLS),
         "params": st.sampled_from([{"max_tokens": 20}, {"tool_loop_limit": 3}]),
         "retry": st.sampled_from([None, {"enabled": False}, {"max_attempts": 2}]),
     },
@@ -150,17 +168,32 @@ def _ran(graph: Graph, task: str) -> tuple[Any, ...]:
     return asyncio.run(run())
 
 
+@pytest.fixture(scope="module")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Registry:
+    """One that knows the functions, as `--functions` reads them from a folder."""
+    folder: Path = tmp_path_factory.mktemp("beside") / "functions"
+    for name, text in FUNCTIONS.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    registry = builtin_registry()
+    register_folder(registry, folder)
+    return registry
+
+
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(body=graphs(), task=WORDS)
-def test_a_file_runs_the_same_as_it_is_imported_and_back(body: dict[str, Any], task: str) -> None:
+def test_a_file_runs_the_same_as_it_is_imported_and_back(
+    registry: Registry, body: dict[str, Any], task: str
+) -> None:
     text = yaml.safe_dump({"graph": body}, sort_keys=False)
     try:
-        here = Graph.loads(text, compat="chatdev")
+        here = Graph.loads(text, compat="chatdev", registry=registry)
     except GraphError:  # a loop that can be entered in two places at once
         reject()
     ran = _ran(here, task)
-    assert _ran(Graph.from_document(here.document), task) == ran
+    assert _ran(Graph.from_document(here.document, registry=registry), task) == ran
     written = yaml.safe_dump(to_chatdev(here.document).document, sort_keys=False)
-    assert _ran(Graph.loads(written, compat="chatdev"), task) == ran
-    returned = Graph.loads(json.dumps(to_council(here.document).document), compat="council")
+    assert _ran(Graph.loads(written, compat="chatdev", registry=registry), task) == ran
+    council = json.dumps(to_council(here.document).document)
+    returned = Graph.loads(council, compat="council", registry=registry)
     assert _ran(returned, task) == ran
