@@ -66,7 +66,8 @@ def _asked_of(call: ToolCall, said: str) -> str:
         shown = f"{shown[:LONGEST]}… ({len(shown)} characters)"
     question = f"May the tool {call.name!r} be used?"
     if shown:
-        question = f"May the tool {call.name!r} be used with these values?\n{shown}"
+        question = f"May the tool {call.name!r} be used with these values?"
+        question = f"{question}\n{shown}"
     if not said:
         return question
     return (

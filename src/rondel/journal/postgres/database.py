@@ -48,8 +48,8 @@ _DENIED = (errors.InvalidAuthorizationSpecification, errors.InsufficientPrivileg
 _REFUSED = (*_DENIED, errors.InvalidCatalogName, errors.ReadOnlySqlTransaction)
 
 _PASSING = (
-    *("starting up", "shutting down", "recovery", "not yet accepting", "terminating connection"),
-    *("too many", "remaining connection slots"),
+    *("starting up", "shutting down", "recovery", "yet accepting", "terminating connection"),
+    *("too many", "connection slots"),
 )
 """Of a server that turns somebody away: what may be over soon."""
 
