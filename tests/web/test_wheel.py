@@ -38,7 +38,8 @@ def test_the_wheel_carries_all_of_the_package_and_nothing_else(wheel: Path) -> N
         assert not check_wheel.is_compiled(archive)
         names = archive.namelist()
     assert any(name.startswith("rondel/server/pages/assets/") for name in names)
-    assert "rondel/journal/migrations/0001_initial.sql" in names
+    assert "rondel/journal/sqlite/migrations/0001_initial.sql" in names
+    assert "rondel/cli/languages/zh/cli.json" in names
     assert "rondel/py.typed" in names
 
 
