@@ -33,7 +33,6 @@ class Runner:
     """Owns the task that drives a session, what it awaits, and the time it may take."""
 
     __slots__ = (
-        "_draining",
         "_driver",
         "_error",
         "_guard",
@@ -69,7 +68,6 @@ class Runner:
         self._driver: asyncio.Task[None] | None = None
         self._error: BaseException | None = None
         """What ended the driver, if it did not end by itself."""
-        self._draining = False
 
     # Outside
 
@@ -130,7 +128,7 @@ class Runner:
 
     async def drain(self) -> None:
         """Begin no further step, and wait for those under way; the rest is for the next process."""
-        self._draining = True
+        self._stepper.begin_no_more()
         if self._driver is not None and not self._driver.done():
             self._host.wake()
             await asyncio.wait([self._driver])
@@ -151,19 +149,19 @@ class Runner:
             if self._guard is not None and self._guard.due is not None:
                 await write(stepper, stepper.enter_found([self._guard.due]))
             while True:
-                waiting = None if self._draining else stepper.run(self._services)
+                waiting = stepper.run(self._services)
                 while waiting is not None:  # a step that is the only one: awaited in place
                     try:
                         result = await waiting
                     except BaseException as error:
                         waiting = await self._break_off(error)
                     else:
-                        waiting = self._wanted(stepper.go_on(self._services, result))
+                        waiting = stepper.go_on(self._services, result)
                         result = None  # it may be large, and the next one may take its time
                         if waiting is None:
                             self._calm_down()
                 self._start_beside()
-                if not await self._attend(stepper.take_pause()) or self._is_drained():
+                if not await self._attend(stepper.take_pause()):
                     break
         except BaseException as error:
             self._give_up(error)
@@ -175,18 +173,6 @@ class Runner:
             stepper.none_beside()
             self._driver = None
             self._tell_idle()
-
-    def _is_drained(self) -> bool:
-        return self._draining and not self._host.busy
-
-    def _wanted(self, waiting: Awaitable[Any] | None) -> Awaitable[Any] | None:
-        """A step that is to begin, unless none is to begin any more."""
-        if not self._draining or waiting is None:
-            return waiting
-        close = getattr(waiting, "close", None)
-        if close is not None:
-            close()
-        return None
 
     def _tell_idle(self) -> None:
         when_idle, self._when_idle = self._when_idle, None

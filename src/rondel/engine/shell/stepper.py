@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from rondel.engine import ticks
-from rondel.engine.core.effects import Command, Route
+from rondel.engine.core.effects import Command
 from rondel.engine.core.fold import apply, todo
 from rondel.engine.core.state import SessionState
 from rondel.engine.core.step import Step
@@ -91,6 +91,7 @@ class Stepper:
     __slots__ = (
         "_clock",
         "_deadline",
+        "_draining",
         "_gate",
         "_guard",
         "_in_a_row",
@@ -127,6 +128,8 @@ class Stepper:
         """What is to be seen to before it can go on; None if there is nothing to do."""
         self._deadline = float("inf")
         """When the session will be late, unless it waits meanwhile."""
+        self._draining = False
+        """Whether what is ready is left to the next process."""
         self._ready = todo(state)
         self._to_start: list[Beside] | None = None
         self._under_way_beside = 0
@@ -217,6 +220,10 @@ class Stepper:
         """What model calls of a step took that are in no tick yet."""
         return [] if self._gate is None else self._gate.unrecorded(step)
 
+    def begin_no_more(self) -> None:
+        """What is ready, and what becomes ready, is left to the next process."""
+        self._draining = True
+
     def start_over(self) -> None:
         """Only what is under way by the session's state is ready."""
         self._ready = todo(self.state)
@@ -251,10 +258,8 @@ class Stepper:
         state, guard = self.state, self._guard
         if isinstance(tick, FINISHED):  # mostly
             if guard is not None:
-                in_parts = isinstance(command, Route) or (
-                    isinstance(command, Step) and command.parts is not None
-                )
-                if in_parts or self._watched or tick.usage:
+                whole = isinstance(command, Step) and command.parts is None
+                if not whole or self._watched or tick.usage:
                     tick = guard.weigh(state, tick)
                 else:
                     guard = None
@@ -271,7 +276,7 @@ class Stepper:
         self._recorder.applied()
         if durable is not None:
             return self._join(Unwritten([durable], commands), self.enter_found(found))
-        self._ready.extend(commands)
+        self._ready = self._ready + commands if self._ready else commands
         if self._notifier.waiting is not None:
             self._notifier.ring()
         return self.enter_found(found) if found else None
@@ -300,7 +305,7 @@ class Stepper:
     def _run(self, services: StepServices, now: float) -> Awaitable[Any] | None:
         state, executor = self.state, self.executor
         self.pause = None
-        while self._ready and state.running and not self.late:
+        while self._ready and state.running and not (self.late or self._draining):
             if now >= self._deadline:
                 self.pause = OUT_OF_TIME  # the clock's alarm waits as long as steps run in place
                 return None
