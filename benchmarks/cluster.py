@@ -32,10 +32,10 @@ from rondel.engine.message import Message
 from rondel.engine.ticks import Finished
 from rondel.journal.postgres.store import PostgresStore
 from rondel.journal.store import SessionRow, finish
+from rondel.sessions.local_sessions import LEASE
 from tests import postgres
 from tests.cluster.harness import ASKING, ROUNDS, Fleet, graph, server
 
-LEASE = 10.0
 STEPS_OF_ROUNDS = 9
 MARKS_OF_ROUNDS = 7
 """Of these, the ones that leave a mark."""
