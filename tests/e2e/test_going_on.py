@@ -139,6 +139,33 @@ graph:
 """
 
 
+UNTIL_RAISES = """
+graph:
+  id: polish
+  start: Writer
+  loops: {Writer: {max_rounds: 3, until: "data.score > 90"}}
+  nodes:
+    - {id: Writer, type: literal, config: {content: a text}}
+    - {id: Done, type: passthrough}
+  edges:
+    - {from: Writer, to: Writer}
+    - {from: Writer, to: Done, condition: false}
+"""
+
+
+def test_an_until_that_raises_is_corrected_in_a_fork(call: Call, graph_file: Write) -> None:
+    run = call("run", graph_file(UNTIL_RAISES), "--json")
+    session = run.result["session_id"]
+    assert (run.code, run.result["reason"]) == (1, "contract_failed")
+    how = f"rondel fork {session} --set loops.HEAD.until=EXPRESSION"
+    advice = f"correct the loop's `until` and go on with: {how}\n"
+    assert run.err.endswith(f"note: {advice}")
+    assert f"failed     {advice}" in call("show", session).out
+    change = ("--set", "loops.Writer.until=round > 1")
+    ran = call("fork", session, *change, "--json")
+    assert (ran.code, ran.result["loops"][0]["rounds"]) == (0, 2)
+
+
 def test_a_failed_step_runs_again(call: Call, graph_file: Write, tmp_path: Path) -> None:
     wanted = tmp_path / "wanted.txt"
     file = graph_file(UNTIL_IT_IS_THERE)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rondel.cli.failures import complain
+from rondel.cli.language import words
 from rondel.errors import CallError, UnknownSession
 from rondel.graph.names import Names
 from rondel.journal.store import SessionRow
@@ -26,6 +27,9 @@ MISSING_LOG = (
 )
 SHORTEST = 4
 """The least characters of an id that name a session, if no other id begins with them."""
+
+CONTRACT_FAILED = "contract_failed"
+"""The reason of a session that failed because the `until` of a loop raised."""
 
 PAGE = 1000
 COMPARED = 10_000
@@ -121,6 +125,16 @@ class NextCommands:
         """The command to go on."""
         file = ["FILE.py"] if self.is_python else []
         return self._command("resume", *file, *self._leave())
+
+    def after_failure(self, reason: str) -> str:
+        """What to do about a failure that need not be the end, as a sentence."""
+        if reason != CONTRACT_FAILED:
+            return words("run that step again with: {command}", command=self.resume())
+        # The session keeps its graph, and the same `until` would fail again.
+        file = ["FILE.py"] if self.is_python else []
+        change = ["--set", "loops.HEAD.until=EXPRESSION"]
+        command = self._command("fork", *file, *change, *self._leave())
+        return words("correct the loop's `until` and go on with: {command}", command=command)
 
     def unlock(self) -> str:
         """The command to open its lock."""

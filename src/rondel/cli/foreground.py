@@ -170,8 +170,7 @@ def _tell(
         case "failed":
             tell_failure(result)
             if how is not None and not over:
-                again = words("run that step again with: {command}", command=how.resume())
-                complain(again, "note")
+                complain(how.after_failure(result.reason), "note")
         case "waiting":
             for node in conversation.unanswered:
                 complain(f"{node!r} waits for an answer; {_answer(node, conversation, how)}")
