@@ -1,4 +1,4 @@
-"""The condition `expr`: an expression over a message."""
+"""The conditions `expr`, `true` and `false`, and the `until` of a loop's contract."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from rondel.conditions.expression import Expression
 from rondel.engine.message import Message
+from rondel.engine.protocols import Until
 from rondel.engine.registry import Registry
 from rondel.errors import StepFailed
 
@@ -24,6 +25,7 @@ VARIABLES: dict[str, Callable[[Message, int], Any]] = {
     "node": lambda message, _round: message.source,
     "round": lambda _message, now: now,
 }
+UNTIL_VARIABLES = ("data", "text", "round", "score")
 
 
 class ExprConfig(BaseModel):
@@ -81,8 +83,54 @@ class ExprCondition:
         return self._expression({name: value(message, round) for name, value in self._values})
 
 
+class UntilConfig(BaseModel):
+    """A CEL expression over the round's data, text, number and score."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    until: str
+
+    @cached_property
+    def expression(self) -> Expression:
+        """The expression, compiled once."""
+        return Expression(self.until, UNTIL_VARIABLES)
+
+    @field_validator("until")
+    @classmethod
+    def _compiles(cls, until: str) -> str:
+        return Expression(until, UNTIL_VARIABLES).source
+
+
+def _until(config: UntilConfig, _registry: Registry) -> Until:
+    expression = config.expression
+
+    def holds(data: dict[str, Any], text: str, round: int, value: float | None) -> bool:
+        return expression({"data": data, "text": text, "round": round, "score": value})
+
+    return holds
+
+
+class ConstantConfig(BaseModel):
+    """A constant has no options."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def always(message: Message, round: int) -> bool:  # noqa: ARG001
+    """Every message passes."""
+    return True
+
+
+def never(message: Message, round: int) -> bool:  # noqa: ARG001
+    """No message passes."""
+    return False
+
+
 def register(registry: Registry) -> None:
-    """Add `expr`."""
+    """Add the conditions and the contract."""
     registry.condition(
         "expr", ExprConfig, lambda config, _registry: ExprCondition(config.expression)
     )
+    registry.condition("true", ConstantConfig, lambda _config, _registry: always)
+    registry.condition("false", ConstantConfig, lambda _config, _registry: never)
+    registry.contract("until", UntilConfig, _until)

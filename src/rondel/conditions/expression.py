@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from rondel.conditions.operands import misfit, without_texts
 from rondel.errors import StepFailed
 from rondel.graph.names import Names
+from rondel.graph.values import number
 
 TYPES = frozenset(
     ("bool", "bytes", "double", "int", "list", "map", "null_type", "optional", "string", "uint")
@@ -24,6 +25,20 @@ FUNCTIONS = (
 MACROS = ("all", "exists", "exists_one", "existsOne", "filter", "has", "map")
 
 OPERATORS = {"and": "&&", "or": "||", "not": "!"}
+
+SHOWN = 40
+"""How many characters of a value are shown."""
+
+_TEXTS = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
+_PATH = r"(?<![\w.])({roots})((?:\.[A-Za-z_]\w*(?!\w*\s*\())*)"
+_TYPE_NAMES: tuple[tuple[type, str], ...] = (
+    (bool, "a bool"),
+    (int, "an int"),
+    (float, "a double"),
+    (str, "a string"),
+    (list, "a list"),
+    (dict, "a map"),
+)
 
 _BOUND = re.compile(r"\.(?:all|exists|exists_one|existsOne|filter|map)\(\s*([A-Za-z_]\w*)\s*,")
 
@@ -61,7 +76,7 @@ class Expression:
             return self._missing(str(error.args[0]))
         called = re.match(r"Undefined variable or function: '(\w+)'", str(error))
         if isinstance(error, TypeError) or (called and called[1] in FUNCTIONS):
-            return misfit(self.source, self.names, values)
+            return _misfit(self.source, self.names, values)
         text = " ".join(str(error).split("Check ")[0].split())
         return text.split(". ")[0].rstrip(".")
 
@@ -98,7 +113,7 @@ def _complaint(source: str, message: str) -> str:
 
 def _operators(source: str) -> str:
     """The CEL operators for words that are operators in other languages."""
-    words = re.findall(r"(?<![.\w])(?:and|or|not)(?!\w)", without_texts(source), re.IGNORECASE)
+    words = re.findall(r"(?<![.\w])(?:and|or|not)(?!\w)", _without_texts(source), re.IGNORECASE)
     pairs = [f"{OPERATORS[word.lower()]} for {word!r}" for word in dict.fromkeys(words)]
     return f"write {', '.join(pairs)}" if pairs else ""
 
@@ -120,3 +135,50 @@ def _meant(name: str, allowed: Sequence[str]) -> str:
     if get_close_matches(name, allowed, n=1, cutoff=0.8) or "data" not in allowed:
         return Names(allowed).hint(name)
     return f"did you mean 'data.{name}'?"
+
+
+def _without_texts(source: str) -> str:
+    """An expression with its quoted texts emptied."""
+    return _TEXTS.sub("''", source)
+
+
+def _misfit(source: str, names: Sequence[str], values: Mapping[str, Any]) -> str:
+    """The sentence that the types of the operands do not fit, with the values."""
+    found = dict(_operands(source, names, values))
+    told = ", ".join(f"{path} is {_described(value)}" for path, value in found.items())
+    text = f"its operands do not fit together: {told}".rstrip(": ")
+    figures = [path for path, value in found.items() if _is_written_figure(value)]
+    if figures:
+        return f"{text}; write double({figures[0]}) for the number in it"
+    nulls = [path for path, value in found.items() if value is None]
+    return f"{text}; guard it with {nulls[0]} != null && …" if nulls else text
+
+
+def _operands(
+    source: str, names: Sequence[str], values: Mapping[str, Any]
+) -> Iterator[tuple[str, Any]]:
+    """The paths that an expression names, with what is there."""
+    if not names:
+        return
+    roots = "|".join(map(re.escape, names))
+    for root, keys in re.findall(_PATH.replace("{roots}", roots), _without_texts(source)):
+        path, value = root, values.get(root)
+        for key in keys.split(".")[1:]:
+            if not isinstance(value, dict) or key not in value:
+                break
+            path, value = f"{path}.{key}", value[key]
+        yield path, value
+
+
+def _described(value: Any) -> str:
+    if value is None:
+        return "null"
+    name = next(
+        (name for kind, name in _TYPE_NAMES if isinstance(value, kind)), type(value).__name__
+    )
+    shown = json.dumps(value, ensure_ascii=False, default=repr)
+    return f"{name} ({shown if len(shown) <= SHOWN else shown[:SHOWN] + '…'})"
+
+
+def _is_written_figure(value: Any) -> bool:
+    return isinstance(value, str) and number(value) is not None

@@ -25,15 +25,19 @@ _COUNT = re.compile(r"\{(\d+(,\d*)?|,\d*)\}")
 class Pattern:
     """A compiled pattern; raises an error where a text takes too long."""
 
-    __slots__ = ("_compiled", "_source", "groupindex", "groups")
+    __slots__ = ("_compiled", "_names", "_source", "groups")
 
     def __init__(self, source: str, *, ignore_case: bool = False, multiline: bool = False) -> None:
         flags = (regex.IGNORECASE if ignore_case else 0) | (regex.MULTILINE if multiline else 0)
         known = re.compile(source)
         self.groups = known.groups
-        self.groupindex = known.groupindex
+        self._names = known.groupindex
         self._source = source
         self._compiled = regex.compile(_without_extensions(source), flags | regex.VERSION0)
+
+    def has_group(self, group: int | str) -> bool:
+        """Whether it has a group of that number or name; 0 is all of the match."""
+        return group <= self.groups if isinstance(group, int) else group in self._names
 
     def found_in(self, text: str) -> bool:
         """Whether the pattern matches somewhere in the text."""

@@ -38,12 +38,7 @@ class RegexExtractConfig(BaseModel):
 
     @model_validator(mode="after")
     def _group_exists(self) -> Self:
-        pattern = Pattern(self.pattern)
-        if isinstance(self.group, int):
-            known = self.group <= pattern.groups
-        else:
-            known = self.group in pattern.groupindex
-        if not known:
+        if not Pattern(self.pattern).has_group(self.group):
             raise ValueError(f"the pattern {self.pattern!r} has no group {self.group!r}")
         return self
 

@@ -42,13 +42,7 @@ class RegexSplitConfig(BaseModel):
 
     @model_validator(mode="after")
     def _group_exists(self) -> Self:
-        pattern = Pattern(self.pattern)
-        known = self.group is None or (
-            self.group <= pattern.groups
-            if isinstance(self.group, int)
-            else self.group in pattern.groupindex
-        )
-        if not known:
+        if self.group is not None and not Pattern(self.pattern).has_group(self.group):
             raise ValueError(f"the pattern {self.pattern!r} has no group {self.group!r}")
         return self
 

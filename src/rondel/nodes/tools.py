@@ -21,7 +21,7 @@ from pydantic import (
     create_model,
 )
 
-from rondel.conditions.names import registered
+from rondel.conditions.function import registered_function
 from rondel.engine.message import Part
 from rondel.engine.registry import Registry
 from rondel.engine.shell.exits import confined
@@ -89,7 +89,7 @@ ToolEntry = FunctionEntry | ServerEntry
 def entry_type(registry: Registry) -> Any:
     """The type of an entry of `tools`: the name of a function of `registry`, or an MCP server."""
     name = Annotated[
-        str, AfterValidator(registered(registry, "function")), AfterValidator(_callable_by_models)
+        str, AfterValidator(registered_function(registry)), AfterValidator(_callable_by_models)
     ]
     function = create_model(
         "FunctionEntry", __base__=FunctionEntry, __module__=__name__, function=(name, ...)

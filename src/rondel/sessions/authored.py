@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from pydantic import BaseModel, ValidationError
 
 from rondel.conditions.calling import FunctionCondition, name_of
-from rondel.conditions.function_process import FunctionProcess
+from rondel.conditions.function import FunctionProcess
 from rondel.engine.protocols import Processor
 from rondel.engine.registry import Registry
 from rondel.errors import GraphError, Problem

@@ -21,7 +21,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from pydantic import Field, PydanticUserError, TypeAdapter
 
-from rondel.conditions.names import CONDITIONS, PROCESSORS
+from rondel.conditions.function import CONDITIONS, PROCESSORS
 from rondel.engine.registry import Registry
 from rondel.errors import CallError
 
