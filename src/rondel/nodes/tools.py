@@ -35,10 +35,8 @@ from rondel.models.model import ToolCall, ToolResult, ToolSpec
 from rondel.tools.context import NOWHERE, ToolContext
 from rondel.tools.function import FunctionTool
 from rondel.tools.functions_folder import ALL, FolderFunction, FunctionGroup
-from rondel.tools.output import File, Output
-from rondel.tools.server import ServerConfig
-from rondel.tools.servers import connection_to
-from rondel.tools.tool import COMMANDS, Tool, ToolFailed
+from rondel.tools.server import COMMANDS, ServerConfig, connection_to
+from rondel.tools.tool import File, Output, Tool, ToolFailed
 
 TIMEOUT = 60.0
 """The default time limit of one call, in seconds."""

@@ -61,7 +61,7 @@ class Permissions:
     @property
     def services(self) -> dict[str, bool]:
         """The permissions as services, which nodes ask when they run."""
-        from rondel.tools.tool import COMMANDS
+        from rondel.tools.server import COMMANDS
 
         return {COMMANDS: self.commands}
 

@@ -23,9 +23,8 @@ from pydantic_core import to_json
 
 from rondel.models.model import ToolSpec
 from rondel.tools.error_output import ErrorOutput
-from rondel.tools.output import File, Output
 from rondel.tools.server import ServerConfig
-from rondel.tools.tool import ToolFailed
+from rondel.tools.tool import File, Output, ToolFailed
 
 Said = TypeVar("Said")
 

@@ -21,8 +21,7 @@ from pydantic import (
 from rondel.errors import CallError
 from rondel.models.model import ToolSpec
 from rondel.tools.context import NOWHERE, ToolContext
-from rondel.tools.output import Output, output_of
-from rondel.tools.tool import ToolFailed
+from rondel.tools.tool import Output, ToolFailed, output_of
 
 SHOWN_ERRORS = 3
 UNNAMED = (Parameter.POSITIONAL_ONLY, Parameter.VAR_POSITIONAL)

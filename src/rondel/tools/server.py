@@ -1,12 +1,15 @@
-"""An MCP server as a graph describes it: a command to start, or an address."""
+"""An MCP server as a graph describes it (a command or an address), and the way to it."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import shlex
+import sys
 from collections.abc import Iterator
-from typing import Annotated, Any, Self
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any, Self
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -23,6 +26,14 @@ from rondel.graph.quantities import Duration
 from rondel.graph.secrets import looks_random
 from rondel.graph.variables import EnvironmentText
 from rondel.models.redaction import Redaction, Text, public_url, secrets_in_url
+
+if TYPE_CHECKING:
+    from rondel.tools.connection import Connection
+
+CONNECTION = "rondel.tools.connection"
+
+COMMANDS = "leave to start programs"
+"""The service that says whether an engine lets tools start programs."""
 
 SECRET_NAME = re.compile(r"key|token|secret|pass|pwd|auth|cred|private|cookie|sign", re.IGNORECASE)
 FLAG = re.compile(r"--?([\w-]+)(?:=(.*))?", re.DOTALL)
@@ -156,3 +167,22 @@ class ServerConfig(BaseModel):
                 yield from secrets_in_url(word if value is word else type(word)(value))
             elif looks_random(value) or SECRET_NAME.search(name):
                 yield value
+
+
+_connections: dict[asyncio.AbstractEventLoop, dict[object, Connection]] = {}
+
+
+async def connection_to(server: ServerConfig) -> Connection:
+    """The connection to a server; equal configurations share one."""
+    if CONNECTION not in sys.modules:  # it takes a second or two to import: not in the event loop
+        await asyncio.to_thread(import_module, CONNECTION)
+    from rondel.tools.connection import Connection
+
+    loop = asyncio.get_running_loop()
+    if loop not in _connections:
+        for gone in [known for known in _connections if known.is_closed()]:
+            del _connections[gone]
+    connections = _connections.setdefault(loop, {})
+    if server.key not in connections:
+        connections[server.key] = Connection(server)
+    return connections[server.key]
