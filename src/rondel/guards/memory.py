@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit, Handler, Lock, Outcome
@@ -16,20 +16,11 @@ MEMORY_ERROR = "memory_error"
 
 T = TypeVar("T")
 
+Promote = Callable[[str, Mapping[str, Any], str, str, Sequence[Message]], object]
+"""Puts what a step emitted into its session's group, given session, inputs, address and node.
 
-class Memory(Protocol):
-    """The working memory that promoted messages go into."""
-
-    def promote(
-        self,
-        session: str,
-        inputs: Mapping[str, Any],
-        address: str,
-        node_id: str,
-        messages: Sequence[Message],
-    ) -> object:
-        """Put what a step emitted into its session's group; doing it twice changes nothing."""
-        ...
+Doing it twice changes nothing.
+"""
 
 
 class MemoryGuard:
@@ -38,10 +29,10 @@ class MemoryGuard:
     A step that runs again after a crash promotes again, which replaces its earlier entries.
     """
 
-    def __init__(self, promoted: Collection[str], memory: Memory) -> None:
+    def __init__(self, promoted: Collection[str], promote: Promote) -> None:
         """`promoted` are the nodes' public ids."""
         self._promoted = promoted
-        self._memory = memory
+        self._promote = promote
 
     def wraps(self, node: PlanNode) -> bool:
         return node.id in self._promoted
@@ -50,7 +41,7 @@ class MemoryGuard:
         outcome = await call(ctx)
         if isinstance(outcome, Emit):
             where = (ctx.session_id, ctx.inputs, ctx.address, ctx.node_id)
-            promote = partial(self._memory.promote, *where, outcome.messages)
+            promote = partial(self._promote, *where, outcome.messages)
             await attempt(ctx, "promotion", promote)
         return outcome
 

@@ -160,7 +160,7 @@ class GraphCache:
         if bound is None or bound.binding.plan is not plan:
             self._permissions.demand(plan)
             memory = WorkingMemory(self._store, plan.spec.memory)
-            guard = MemoryGuard(promoted_nodes(plan), memory)
+            guard = MemoryGuard(promoted_nodes(plan), memory.promote)
             serving = (self._registry or graph.registry).serving(
                 memory=memory, attachments=self._attachments, **self._permissions.services
             )

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rondel.guards.novelty import MOST, Novelty
+from rondel.guards.repetition import MOST, Novelty
 from rondel.guards.sameness import folded
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "novelty.md"
