@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -128,10 +129,11 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _run_verb(verb: str, arguments: list[str]) -> int:
-    from rondel.graph.collector import collector_held
-
-    with collector_held():
+    gc.disable()  # importing makes many objects and drops few
+    try:
         command = command_of(verb)
+    finally:
+        gc.enable()
     code = command.main(arguments, prog_name=f"rondel {verb}", standalone_mode=False)
     return int(code or 0)
 

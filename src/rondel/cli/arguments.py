@@ -9,7 +9,7 @@ from typing import Any
 
 from rondel.errors import CallError
 from rondel.graph.names import Names
-from rondel.graph.paths import Path
+from rondel.graph.source import Path
 
 KEY = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(?!=)(.*)", re.DOTALL)
 ROOTS = ("graph", "vars", "version")

@@ -16,8 +16,8 @@ from typing import Any, cast
 from rondel.cli.arguments import in_document, parse_path
 from rondel.errors import CallError, GraphError, Problem, RondelError
 from rondel.graph.names import Names
-from rondel.graph.paths import Path, path_text
-from rondel.graph.positions import Positions, parse
+from rondel.graph.positions import parse
+from rondel.graph.source import Path, Positions, path_text
 from rondel.sessions.agents import check_provider, replace_in_document, replace_in_files
 from rondel.sessions.graph import Graph
 

@@ -27,7 +27,7 @@ from rondel.cli.options import (
 from rondel.cli.terminal_session import Shown
 from rondel.errors import CallError
 from rondel.graph.names import Names
-from rondel.graph.paths import Path
+from rondel.graph.source import Path
 from rondel.sessions.graph import Graph
 from rondel.sessions.stores import Durability
 

@@ -13,8 +13,8 @@ from rondel.formats.chatdev_memories import Memories
 from rondel.formats.extension import KEY, extended
 from rondel.formats.translation import Draft, Translation
 from rondel.graph.names import Names
-from rondel.graph.paths import Path
 from rondel.graph.positions import Parsed
+from rondel.graph.source import Path
 
 DIALECT = "chatdev"
 GRAPH = ("id", "description", "start", "end", "nodes", "edges")

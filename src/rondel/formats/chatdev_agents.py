@@ -9,7 +9,7 @@ from rondel.formats.chatdev_memories import Memories
 from rondel.formats.chatdev_thinking import INSIDE, reflection_prompt, with_mind
 from rondel.formats.referenced_files import Unreadable, skills
 from rondel.formats.translation import Draft
-from rondel.graph.paths import Path
+from rondel.graph.source import Path
 
 CONFIG = (
     *("provider", "name", "role", "base_url", "api_key", "params", "input_mode"),

@@ -8,7 +8,7 @@ from typing import Any
 from rondel.formats.extension import KEY, extended, extra_edges
 from rondel.formats.translation import Draft
 from rondel.graph.names import Names
-from rondel.graph.paths import Path
+from rondel.graph.source import Path
 
 EDGE = (
     *("from", "to", "trigger", "condition", "carry_data", "keep_message"),

@@ -8,7 +8,7 @@ from typing import Any
 from rondel.formats.referenced_files import Unreadable, documents
 from rondel.formats.translation import Draft
 from rondel.graph.names import Names
-from rondel.graph.paths import Path
+from rondel.graph.source import Path
 
 ATTACHMENT = ("name", "retrieve_stage", "top_k", "similarity_threshold", "read", "write")
 GENERATION, REFLECTION = "gen", "post_gen_thinking"

@@ -10,7 +10,7 @@ from typing import Any
 from rondel.formats.chatdev_memories import Use
 from rondel.formats.translation import Draft
 from rondel.graph.names import Names
-from rondel.graph.paths import Path
+from rondel.graph.source import Path
 
 HEARD, RECALL, ANSWER, REFLECTION = "heard", "recall", "answer", "reflection"
 REFLECTS = "reflection"

@@ -14,8 +14,8 @@ from rondel.formats.council_wiring import Wiring
 from rondel.formats.extension import DOCUMENT, KEY, STAND_IN, extended
 from rondel.formats.translation import Draft, Translation
 from rondel.graph.names import Names
-from rondel.graph.paths import Path
 from rondel.graph.positions import Parsed
+from rondel.graph.source import Path
 
 TOP = ("start_node_id", "nodes", "workflow_uuid", "workflow_id", "id", "name", "description")
 NODE = ("node_id", "id", "type", "name", "next_ids", "properties")

@@ -15,8 +15,8 @@ from rondel.formats.council import translate
 from rondel.formats.council_foreign import TYPES, foreign_workflow
 from rondel.formats.export import Exported
 from rondel.formats.extension import CONFIG, KEY, WITHOUT, difference
-from rondel.graph.paths import Path, path_text
 from rondel.graph.positions import parse
+from rondel.graph.source import Path, path_text
 
 ONE_STATE = (
     "Council has one state for all: there every agent sees the document and what was said last, "

@@ -9,7 +9,7 @@ from typing import Any
 
 from rondel.formats.extension import EDGES, KEY
 from rondel.formats.translation import Draft
-from rondel.graph.paths import Path
+from rondel.graph.source import Path
 
 
 def holds_edges(extension: Any) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from rondel.formats.extension import KEY
 from rondel.formats.translation import Draft
-from rondel.graph.paths import Path
+from rondel.graph.source import Path
 
 Settings = dict[str, Any]
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from rondel.graph.paths import Path
+from rondel.graph.source import Path
 
 SPEAKERS = frozenset({"agent", "vote", "fact_check"})
 """Node types that add something to the document."""

@@ -15,8 +15,8 @@ from rondel.errors import GraphError, Problem
 from rondel.formats.chatdev import DIALECT, translate
 from rondel.formats.chatdev_foreign import foreign_document
 from rondel.formats.extension import CONFIG, EDGES, KEY, PLACE, WITHOUT, difference
-from rondel.graph.paths import Path, path_text
 from rondel.graph.positions import parse
+from rondel.graph.source import Path, path_text
 
 APART = ("nodes", "edges")
 MODEL = ("provider", "name")

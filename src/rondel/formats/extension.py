@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rondel.formats.translation import Draft
-from rondel.graph.paths import Path
+from rondel.graph.source import Path
 
 KEY = "x-rondel"
 WITHOUT = "without"

@@ -8,8 +8,8 @@ from typing import Any
 
 from rondel.errors import Problem
 from rondel.graph.names import Names
-from rondel.graph.paths import Path, path_text
-from rondel.graph.positions import Parsed, Positions
+from rondel.graph.positions import Parsed
+from rondel.graph.source import Path, Positions, path_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,13 @@ its target after its source wherever that closes no cycle; such edges are taken 
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+import gc
+from collections.abc import Container, Iterator, Sequence
+from contextlib import contextmanager
 
 from msgspec.structs import replace
 
 from rondel.errors import GraphError, Problem
-from rondel.graph.collector import collector_held
 from rondel.graph.components import strong_components
 from rondel.graph.ordering import ordering_of
 from rondel.graph.plan import (
@@ -34,11 +35,23 @@ EAGER_FACTOR = 8
 all; the entries after that are compiled when they are first needed."""
 
 
+@contextmanager
+def collector_held() -> Iterator[None]:
+    """Pause the collector: building makes many objects and drops few, so a search finds nothing."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+@collector_held()
 def compile_graph(spec: GraphSpec) -> Plan:
     """The plan of a graph; raises GraphError with everything that is wrong with its structure."""
     compiler = _Compiler(spec)
-    with collector_held():
-        root = compiler.compile_all()
+    root = compiler.compile_all()
     if compiler.problems:
         raise GraphError(compiler.problems)
     ages = any(loop.carry is not None for loop in compiler.loops.values())

@@ -1,4 +1,4 @@
-"""Algorithms on graphs: strong components, order, entrances, sinks; none is recursive."""
+"""Algorithms on graphs: strong components, order, reach; none is recursive."""
 
 from __future__ import annotations
 
@@ -124,22 +124,9 @@ class TopologicalOrder:
             self._place[vertex] = place
 
 
-Pair = tuple[str, str]
-
-
-def entrances(ids: Sequence[str], edges: Iterable[Pair]) -> list[str]:
-    """The nodes that no edge enters, in file order."""
-    entered = {target for _, target in edges}
-    return [node for node in ids if node not in entered]
-
-
-def sinks(ids: Sequence[str], edges: Iterable[Pair]) -> list[str]:
-    """The nodes that no edge leaves, in file order."""
-    left = {source for source, _ in edges}
-    return [node for node in ids if node not in left]
-
-
-def unreachable(ids: Sequence[str], triggers: Iterable[Pair], start: Iterable[str]) -> list[str]:
+def unreachable(
+    ids: Sequence[str], triggers: Iterable[tuple[str, str]], start: Iterable[str]
+) -> list[str]:
     """The nodes that cannot be reached over trigger edges, in file order."""
     after: dict[str, list[str]] = {}
     for source, target in triggers:

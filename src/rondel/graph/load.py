@@ -11,13 +11,11 @@ from typing import Any
 
 from rondel.errors import GraphError, Problem
 from rondel.graph import schema
-from rondel.graph.collector import collector_held
 from rondel.graph.names import Vocabulary
-from rondel.graph.paths import Path, value_at
-from rondel.graph.positions import MAX_BYTES, Parsed, Positions, parse
+from rondel.graph.positions import MAX_BYTES, Parsed, parse
 from rondel.graph.secrets import may_be_unset
 from rondel.graph.sentences import validate
-from rondel.graph.source import Report, Source, once_each
+from rondel.graph.source import Path, Positions, Report, Source, by_place, once_each, value_at
 from rondel.graph.spec import GraphSpec
 from rondel.graph.spec_builder import CachedVocabulary, SpecBuilder
 from rondel.graph.variables import fill
@@ -44,43 +42,24 @@ class Loaded:
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
-def load(
-    path: str | os.PathLike[str],
-    vocabulary: Vocabulary,
-    *,
-    environ: Mapping[str, str] | None = None,
-    translate: Translate | None = None,
-    demand_secrets: bool = True,
-    within: str | os.PathLike[str] | None = None,
-) -> Loaded:
-    """The graph of a YAML or JSON file; raises GraphError with all that is wrong.
-
-    Without `demand_secrets`, a key or an address whose variable is not set is a warning. With
-    `within`, files that it names outside that folder are not read.
-    """
-    file = FilePath(path)
-    text = _read(file)
-    loader = _Loader(vocabulary, file.parent, environ, None, translate, demand_secrets, within)
-    with collector_held():
-        return loader.text(text, str(file), file.name)
-
-
 def loads(
     text: str | bytes,
     vocabulary: Vocabulary,
     file: str = "",
-    directory: str | os.PathLike[str] | None = None,
     *,
     environ: Mapping[str, str] | None = None,
     translate: Translate | None = None,
     demand_secrets: bool = True,
     within: str | os.PathLike[str] | None = None,
 ) -> Loaded:
-    """The graph of a text; files it names are found from the directory, else beside `file`."""
-    base = FilePath(file).parent if directory is None else FilePath(directory)
-    loader = _Loader(vocabulary, base, environ, None, translate, demand_secrets, within)
-    with collector_held():
-        return loader.text(text, file, FilePath(file).name)
+    """The graph of a YAML or JSON text; raises GraphError with all that is wrong.
+
+    Files that it names are beside `file`. Without `demand_secrets`, a key or an address whose
+    variable is not set is a warning. With `within`, files outside that folder are not read.
+    """
+    path = FilePath(file)
+    loader = _Loader(vocabulary, path.parent, environ, None, translate, demand_secrets, within)
+    return loader.text(text, file, path.name)
 
 
 def from_document(
@@ -93,11 +72,11 @@ def from_document(
 ) -> Loaded:
     """The graph of plain data; documents in `includes` stand for the files of those names."""
     loader = _Loader(vocabulary, FilePath(directory or ""), environ, includes)
-    with collector_held():
-        return loader.document(document, None, "", "")
+    return loader.document(document, None, "", "")
 
 
-def _read(file: FilePath) -> bytes:
+def read(file: FilePath) -> bytes:
+    """The text of a file; raises GraphError if it cannot be read."""
     try:
         with file.open("rb") as stream:
             return stream.read(MAX_BYTES + 1)
@@ -160,9 +139,9 @@ class _Loader:
         self.chain.append(self._identity(key))
         spec = self._graph(self._source(raw, positions, file, key))
         if spec is None or self.report.problems:
-            found = self.report.sorted_problems()
+            found = by_place(self.report.problems)
             raise GraphError(found if self.translate is None else once_each(found))
-        warnings = tuple(self.report.sorted_warnings())
+        warnings = tuple(by_place(self.report.warnings))
         return Loaded(spec, warnings, raw, self.includes, self.environment)
 
     def _source(self, raw: Any, positions: Positions | None, file: str, key: str) -> Source:
@@ -172,12 +151,8 @@ class _Loader:
         if isinstance(filled.data, dict) and isinstance(filled.data.get("vars"), dict):
             self.vars = {**(around or {}), **filled.data["vars"]}
         source = Source(raw, filled.data, file, key, positions)
-        for spared in filled.spared:
-            warning = source.problem(spared.path, spared.message, spared.hint)
-            self.report.warnings.append(warning)
-        for unfilled in filled.problems:
-            problem = source.problem(unfilled.path, unfilled.message, unfilled.hint)
-            self.report.add_unknown(problem)
+        self.report.warnings += [source.told(unset) for unset in filled.spared]
+        self.report.add_unknown(source.told(unknown) for unknown in filled.problems)
         self.environment |= filled.environment
         return source
 
@@ -306,7 +281,7 @@ class _Loader:
             if key in self.given:
                 self.includes[key], positions = self.given[key], None
             else:
-                parsed = self._parsed(_read(file), str(file))
+                parsed = self._parsed(read(file), str(file))
                 self.includes[key], positions = parsed.data, parsed.positions
         except GraphError as error:
             if isinstance(error.__cause__, OSError):

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from rondel.errors import GraphError, Problem
-from rondel.graph.paths import Path, has, path_text
+from rondel.graph.source import Path, Positions, path_text
 
 MAX_BYTES = 16 * 1024 * 1024
 MAX_DEPTH = 100
@@ -32,37 +32,6 @@ SYNTAX_HINTS = {
     "could not find expected ':'": "check the indentation and the brackets here and just above",
     "unexpected end of stream": "close the quotes",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Positions:
-    """The line of every key and value of a document, by path."""
-
-    root: Any
-    first: int
-    lines: dict[int, Any]  # by id of a container: its keys' lines, or its items'
-    late: dict[tuple[int, str | int], int]  # scalars that stand below their key
-
-    def line(self, path: Path) -> int:
-        """The line of what is at the path, or of the nearest thing around it that exists."""
-        return self._find(path, self.late)
-
-    def key_line(self, path: Path) -> int:
-        """The line of the key (or the item) at the path."""
-        return self._find(path, {})
-
-    def origin(self, path: Path) -> Path:
-        """The path in the file of what is at a path of the document: the same one."""
-        return path
-
-    def _find(self, path: Path, late: dict[tuple[int, str | int], int]) -> int:
-        value, line = self.root, self.first
-        for step in path:
-            if not has(value, step):
-                break
-            line = late.get((id(value), step)) or self.lines[id(value)][step]
-            value = value[step]
-        return line
 
 
 @dataclass(frozen=True, slots=True)

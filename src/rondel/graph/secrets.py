@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rondel.graph.paths import Path
+from rondel.graph.source import Path
 from rondel.graph.variables import ADDRESS, REFERENCE
 
 PREFIX = "RONDEL_SECRET_"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -11,8 +10,8 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from rondel.graph.names import Names
-from rondel.graph.paths import Path, has, path_text, value_at
 from rondel.graph.positions import read_scalar
+from rondel.graph.source import Complaint, Path, has, path_text, value_at
 from rondel.graph.variables import EnvironmentText
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -57,15 +56,6 @@ FORMS = {
 }
 YES = ("yes", "on", "y", "true", 1)
 NO = ("no", "off", "n", "false", 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Complaint:
-    """One thing that is wrong with a value, at a path inside it."""
-
-    path: Path
-    message: str
-    hint: str = ""
 
 
 def validate(

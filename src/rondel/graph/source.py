@@ -1,4 +1,4 @@
-"""One document on its way to a graph, with the place of everything in it."""
+"""A document on its way to a graph: the place of everything in it, and what is wrong with it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,82 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rondel.errors import Problem
-from rondel.graph.paths import Path, path_text, value_at
-from rondel.graph.positions import Positions
-from rondel.graph.sentences import Complaint
+
+Path = tuple[str | int, ...]
+
+SPECIAL = frozenset(".[]\"'")
 
 IS_WRONG, VARIABLE = " is wrong: ", "the variable "
 """How complaints read about a value that somebody must know, and one that is not there."""
+
+
+def path_text(path: Path) -> str:
+    """The path as people read it."""
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        elif SPECIAL.isdisjoint(step):
+            text += f".{step}" if text else step
+        else:
+            text += f'["{step}"]'
+    return text
+
+
+def has(value: Any, step: str | int) -> bool:
+    """Whether a container holds that key or index."""
+    if isinstance(value, dict):
+        return step in value
+    return isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value)
+
+
+def value_at(value: Any, path: Path) -> Any:
+    """What stands at a path, or None if nothing does."""
+    for step in path:
+        if not has(value, step):
+            return None
+        value = value[step]
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Positions:
+    """The line of every key and value of a document, by path."""
+
+    root: Any
+    first: int
+    lines: dict[int, Any]  # by id of a container: its keys' lines, or its items'
+    late: dict[tuple[int, str | int], int]  # scalars that stand below their key
+
+    def line(self, path: Path) -> int:
+        """The line of what is at the path, or of the nearest thing around it that exists."""
+        return self._find(path, self.late)
+
+    def key_line(self, path: Path) -> int:
+        """The line of the key (or the item) at the path."""
+        return self._find(path, {})
+
+    def origin(self, path: Path) -> Path:
+        """The path in the file of what is at this path of the document."""
+        return path
+
+    def _find(self, path: Path, late: dict[tuple[int, str | int], int]) -> int:
+        value, line = self.root, self.first
+        for step in path:
+            if not has(value, step):
+                break
+            line = late.get((id(value), step)) or self.lines[id(value)][step]
+            value = value[step]
+        return line
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """One thing that is wrong with a value, at a path inside it."""
+
+    path: Path
+    message: str
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +113,10 @@ class Source:
         place = path_text(self.positions.origin(path))
         return Problem(message, place, hint, self.file, self.positions.line(path))
 
+    def told(self, complaint: Complaint) -> Problem:
+        """A complaint about a value of this document as a problem."""
+        return self.problem(complaint.path, complaint.message, complaint.hint)
+
 
 @dataclass(slots=True)
 class Report:
@@ -57,10 +131,11 @@ class Report:
         if (problem.file, problem.path) not in self.unknown:
             self.problems.append(problem)
 
-    def add_unknown(self, problem: Problem) -> None:
-        """Add the problem that a value is not known; other problems of that value are dropped."""
-        self.problems.append(problem)
-        self.unknown.add((problem.file, problem.path))
+    def add_unknown(self, problems: Iterable[Problem]) -> None:
+        """Add the problems of values that are not known; any other problem of these is dropped."""
+        for problem in problems:
+            self.problems.append(problem)
+            self.unknown.add((problem.file, problem.path))
 
     def advise(self, source: Source, path: Path, hint: str) -> None:
         """Say what to do about the problem at a place, if there is one."""
@@ -75,14 +150,8 @@ class Report:
             place = (*path, *complaint.path)
             self.add(source.problem(place, complaint.message, complaint.hint))
 
-    def sorted_problems(self) -> list[Problem]:
-        return _by_place(self.problems)
 
-    def sorted_warnings(self) -> list[Problem]:
-        return _by_place(self.warnings)
-
-
-def _by_place(problems: list[Problem]) -> list[Problem]:
+def by_place(problems: list[Problem]) -> list[Problem]:
     """File by file as they were met, and by line in each."""
     order = {file: place for place, file in enumerate(dict.fromkeys(p.file for p in problems))}
     return sorted(problems, key=lambda problem: (order[problem.file], problem.line or 0))

@@ -11,9 +11,8 @@ from pydantic import BaseModel
 
 from rondel.graph import components, schema
 from rondel.graph.names import Names, Vocabulary
-from rondel.graph.paths import Path, path_text, value_at
 from rondel.graph.sentences import misplaced, validate
-from rondel.graph.source import Report, Source
+from rondel.graph.source import Path, Report, Source, path_text, value_at
 from rondel.graph.spec import (
     ALWAYS,
     DIALECTS,
@@ -105,8 +104,11 @@ class SpecBuilder:
         self.report = report
         self.include = include
         self.data: Any = value_at(source.data, path)
+        self.nodes: list[tuple[int, dict[str, Any]]] = []
         self.ids: dict[str, int] = {}
         self.id_names = Names(())
+        self.pairs: list[tuple[Any, Any]] = []
+        """The edges whose ends are there."""
         self.configs: dict[int, Any] = {}
         self.inner: dict[int, GraphSpec] = {}
         self.conditions: dict[int, Call] = {}
@@ -136,7 +138,8 @@ class SpecBuilder:
         return [(place, item) for place, item in enumerate(items) if isinstance(item, dict)]
 
     def _check_nodes(self) -> None:
-        for place, node in self._items("nodes"):
+        self.nodes = self._items("nodes")
+        for place, node in self.nodes:
             name = node.get("id")
             if isinstance(name, str):
                 self._check_unique(place, name)
@@ -218,10 +221,10 @@ class SpecBuilder:
 
     def _check_edges(self) -> None:
         for place, edge in self._items("edges"):
-            for key in ("from", "to"):
-                name = edge.get(key)
-                if name.__class__ is not str or name not in self.ids:
-                    self._check_id(("edges", place, key), name)
+            source, target = edge.get("from"), edge.get("to")
+            has_source = self._check_id(("edges", place, "from"), source)
+            if self._check_id(("edges", place, "to"), target) and has_source:
+                self.pairs.append((source, target))
             if "condition" in edge:
                 self._check_condition(place, edge["condition"])
             if isinstance(edge.get("process"), dict):
@@ -244,9 +247,13 @@ class SpecBuilder:
             call = self._check_call("split", path, {"type": "message", **(split or {})})
             self.splits[place] = call or ALWAYS
 
-    def _check_id(self, path: Path, name: Any) -> None:
-        if isinstance(name, str) and name not in self.ids and self._items("nodes"):
+    def _check_id(self, path: Path, name: Any) -> bool:
+        """Whether a node has this id; a text that is no id is a problem."""
+        if not isinstance(name, str):
+            return False
+        if name not in self.ids and self.nodes:
             self._problem(path, f"there is no node {name!r}", self.id_names.hint(name))
+        return name in self.ids
 
     def _check_heads(self) -> None:
         loops = self.data.get("loops")
@@ -292,13 +299,11 @@ class SpecBuilder:
         return self._default_ends(key) if not given else []
 
     def _default_ends(self, key: str) -> list[str]:
-        pairs = [(edge.get("from"), edge.get("to")) for _, edge in self._items("edges")]
-        edges = [(a, b) for a, b in pairs if isinstance(a, str) and isinstance(b, str)]
-        edges = [(a, b) for a, b in edges if a in self.ids and b in self.ids]
         if key == "start":
-            found, why = components.entrances(list(self.ids), edges), "an edge enters every node"
+            taken, why = {target for _, target in self.pairs}, "an edge enters every node"
         else:
-            found, why = components.sinks(list(self.ids), edges), "an edge leaves every node"
+            taken, why = {source for source, _ in self.pairs}, "an edge leaves every node"
+        found = [name for name in self.ids if name not in taken]
         # There `end: []` asks for no output, which is an empty text then.
         yields = self.data.get(key) == [] and key == "end" and self.data.get("dialect") == "chatdev"
         if not (found or yields) and self.ids and len(self.ids) == len(self.data["nodes"]):

@@ -11,8 +11,8 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from rondel.graph.names import Names
-from rondel.graph.paths import Path
 from rondel.graph.positions import MAX_BYTES, MAX_DEPTH
+from rondel.graph.source import Complaint, Path
 
 NAME_PATTERN = r"[A-Za-z_][A-Za-z0-9_]*"
 NAME = re.compile(NAME_PATTERN)
@@ -44,22 +44,13 @@ class EnvironmentText(str):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Unfilled:
-    """A reference that has no value, and what to do about it."""
-
-    path: Path
-    message: str
-    hint: str = ""
-
-
 @dataclass(slots=True)
 class Filled:
     """A document with its variables replaced, and which were unset or from the environment."""
 
     data: Any
-    problems: list[Unfilled] = field(default_factory=list)
-    spared: list[Unfilled] = field(default_factory=list)
+    problems: list[Complaint] = field(default_factory=list)
+    spared: list[Complaint] = field(default_factory=list)
     environment: dict[str, str] = field(default_factory=dict)
 
 
@@ -172,7 +163,7 @@ class _Filler:
             self._problem(f"{name!r} is not a variable's name", LITERAL)
         elif name not in self.declared and self._from_environment(name) is None:
             if self.spared is not None and self.spared(tuple(self.path), name):
-                told = Unfilled(tuple(self.path), f"the variable {name!r} is not set", NEEDED)
+                told = Complaint(tuple(self.path), f"the variable {name!r} is not set", NEEDED)
                 self.filled.spared.append(told)
                 return
             near = self.names.hint(name)
@@ -251,7 +242,7 @@ class _Filler:
         return self.room >= 0
 
     def _problem(self, message: str, hint: str = "", path: Path | None = None) -> None:
-        self.filled.problems.append(Unfilled(path or tuple(self.path), message, hint))
+        self.filled.problems.append(Complaint(path or tuple(self.path), message, hint))
 
 
 class _TooDeepError(Exception):

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from rondel.errors import CallError
 from rondel.graph.names import Names
-from rondel.graph.paths import Path
+from rondel.graph.source import Path
 from rondel.graph.spec import NodeSpec
 from rondel.sessions.graph import Graph
 from rondel.sessions.registry import default_registry

@@ -5,14 +5,14 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from rondel.engine.protocols import Middleware, Processor
 from rondel.engine.registry import Registry
 from rondel.errors import CallError, GraphError, Problem
-from rondel.graph.collector import collector_held
-from rondel.graph.compile import compile_graph
-from rondel.graph.load import Loaded, Translate, from_document, load, loads
+from rondel.graph.compile import collector_held, compile_graph
+from rondel.graph.load import Loaded, Translate, from_document, loads, read
 from rondel.graph.names import Vocabulary
 from rondel.graph.plan import Plan
 from rondel.graph.schema import ENVELOPE
@@ -87,23 +87,21 @@ class Graph:
         the graph, not to run it. With `within`, it can name no file outside that folder. With
         `environ`, its variables come from there and not from the environment and `.env`.
         """
-        known = registry or default_registry()
-        translate = _translate(compat)
-        with collector_held():
-            loaded = load(
-                path,
-                known,
-                environ=environ,
-                translate=translate,
-                demand_secrets=demand_secrets,
-                within=within,
-            )
-            return cls._from_loaded(loaded, known, environ)
+        return cls.loads(
+            read(Path(path)),
+            file=str(Path(path)),
+            compat=compat,
+            registry=registry,
+            demand_secrets=demand_secrets,
+            within=within,
+            environ=environ,
+        )
 
     @classmethod
+    @collector_held()
     def loads(
         cls,
-        text: str,
+        text: str | bytes,
         *,
         file: str = "",
         compat: str | None = None,
@@ -114,20 +112,19 @@ class Graph:
     ) -> Graph:
         """The graph of a YAML or JSON text."""
         known = registry or default_registry()
-        translate = _translate(compat)
-        with collector_held():
-            loaded = loads(
-                text,
-                known,
-                file,
-                environ=environ,
-                translate=translate,
-                demand_secrets=demand_secrets,
-                within=within,
-            )
-            return cls._from_loaded(loaded, known, environ)
+        loaded = loads(
+            text,
+            known,
+            file,
+            environ=environ,
+            translate=_translate(compat),
+            demand_secrets=demand_secrets,
+            within=within,
+        )
+        return cls._from_loaded(loaded, known, environ)
 
     @classmethod
+    @collector_held()
     def from_document(
         cls,
         document: dict[str, Any],
@@ -141,9 +138,8 @@ class Graph:
         Files it names are in `directory`, or have been read already into `includes`.
         """
         known = registry or default_registry()
-        with collector_held():
-            loaded = from_document(document, known, directory, includes=includes)
-            return cls._from_loaded(loaded, known)
+        loaded = from_document(document, known, directory, includes=includes)
+        return cls._from_loaded(loaded, known)
 
     @classmethod
     def outline(
@@ -317,6 +313,7 @@ class Graph:
         return self._stored
 
     @classmethod
+    @collector_held()
     def from_stored(
         cls,
         stored: Stored,
@@ -327,9 +324,8 @@ class Graph:
         """The graph that a session keeps, with its secrets as far as they are known."""
         document, includes = stored.unsealed()
         known = registry or default_registry()
-        with collector_held():
-            loaded = from_document(document, known, includes=includes, environ=environ)
-            return cls._from_loaded(loaded, known, environ, as_stored=True)
+        loaded = from_document(document, known, includes=includes, environ=environ)
+        return cls._from_loaded(loaded, known, environ, as_stored=True)
 
     @property
     def is_python(self) -> bool:

@@ -8,7 +8,7 @@ import pytest
 
 from rondel.cli.arguments import Answers, parse_change, parse_inputs, parse_path, parse_value
 from rondel.errors import CallError
-from rondel.graph.paths import path_text
+from rondel.graph.source import path_text
 
 
 @pytest.mark.parametrize(

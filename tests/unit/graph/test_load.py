@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rondel.errors import GraphError, Problem
-from rondel.graph.load import from_document, load, loads
+from rondel.graph.load import Loaded, from_document, loads, read
 from rondel.graph.spec import ALWAYS, Call, Limits, LoopSpec, Retry
 from tests.counting import calls_of
 from tests.unit.graph.fakes import (
@@ -30,6 +30,10 @@ from tests.unit.graph.texts import (
     inline,
     nodes,
 )
+
+
+def load(file: Path, vocabulary: Any, **settings: Any) -> Loaded:
+    return loads(read(file), vocabulary, str(file), **settings)
 
 
 def write(directory: Path, name: str, text: str) -> Path:
