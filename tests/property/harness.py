@@ -24,7 +24,7 @@ from rondel import (
     Session,
 )
 from rondel.engine.protocols import Handler, Usage
-from rondel.graph.recall import Recall
+from rondel.graph.guarantees import Recall
 from rondel.sessions.records import QuestionRecord, StepRecord
 from rondel.sessions.registry import builtin_registry
 

@@ -13,9 +13,8 @@ from rondel.certificate.lint_context import Lint, LintContext
 from rondel.certificate.loop_paths import paths_of
 from rondel.certificate.proof import MOST_GUARDS
 from rondel.engine.message import Message
-from rondel.graph.guarantees import Guarantee, Textual, keeps_to
+from rondel.graph.guarantees import NO_RECALL, Guarantee, Recalling, Textual, keeps_to
 from rondel.graph.plan import PlanEdge
-from rondel.graph.recall import NOTHING, Recalling
 from rondel.graph.spec import LoopSpec
 from rondel.graph.values import STRUCTURED, spoken_value, value_of
 
@@ -222,7 +221,7 @@ def forgets(known: LintContext) -> Iterator[Lint]:
         if not scope.dialect.recalls or not keeps_to(node.spec.config, Recalling):
             continue
         keeps = node.window != 0 or any(edge.keep for edge in known.into(head))
-        if node.recall != NOTHING or keeps:
+        if node.recall != NO_RECALL or keeps:
             continue
         message = (
             f"from round 2 on {known.name(head)} sees neither the task nor what it said before: "

@@ -10,12 +10,13 @@ from __future__ import annotations
 import gc
 from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
+from operator import attrgetter
 
 from msgspec.structs import replace
 
 from rondel.errors import GraphError, Problem
-from rondel.graph.components import strong_components
-from rondel.graph.ordering import ordering_of
+from rondel.graph.components import ordering_of, strong_components
+from rondel.graph.guarantees import recall_of
 from rondel.graph.plan import (
     CONTRACT_LABELS,
     HEAD,
@@ -26,7 +27,6 @@ from rondel.graph.plan import (
     Scope,
     ScopedEdge,
 )
-from rondel.graph.recall import recall_of
 from rondel.graph.spec import Dialect, EdgeSpec, GraphSpec, LoopSpec, NodeSpec, PlanScore, ScoreSpec
 
 DEFAULT_SCORE = PlanScore(ScoreSpec().path)
@@ -181,11 +181,11 @@ class _Compiler:
             scope.agree(contract)
             scope.exit_now = dialect.by_level or contract.exit == "now"
             scope.max_rounds = contract.max_rounds or scope.max_rounds
-            self._check_score(scope, contract)
+            self._check_score(scope, head, contract)
         around = parent.scores
         scope.scores = tuple(dict.fromkeys((self._scores.get(head, DEFAULT_SCORE), *around)))
         scope.listens = scope.contract.until is not None or parent.listens
-        self._find_exits(scope, contract)
+        self._find_exits(scope, head, contract)
         return scope
 
     def _scope(
@@ -201,17 +201,10 @@ class _Compiler:
         self._budget -= sum(1 + len(self.nodes[node].out) for node in nodes)
         binds = dialect.data_edges_bind and head is None
         items, item_of = self._items(nodes, head, data_edges_bind=binds)
-        inside = [
-            edge
-            for node in nodes
-            for edge in self._out[node]
-            if edge.target != head
-            and edge.target in item_of
-            and item_of[edge.target] != item_of[node]
-        ]
+        triggers, others = self._between(nodes, head, item_of)
         if dialect.data_edges_bind and head is not None:
-            inside = [edge for edge in inside if edge.trigger]
-        order = ordering_of(inside, item_of, len(items), [item_of[root] for root in roots])
+            others = []
+        order = ordering_of(triggers, others, len(items), [item_of[root] for root in roots])
         name = "" if head is None else self.nodes[head].name
         scope = Scope(parent, parent_item, head, name, tuple(nodes), item_of, order, dialect)
         scope.items = tuple(
@@ -230,7 +223,9 @@ class _Compiler:
         )
         scope.scoped_edges = tuple(
             [
-                {} if isinstance(item, InnerLoop) else self._scoped_edges(item, scope)
+                {}
+                if isinstance(item, InnerLoop)
+                else {edge.index: self._scoped_edge(edge, scope) for edge in self._out[item]}
                 for item in scope.items
             ]
         )
@@ -261,6 +256,22 @@ class _Compiler:
         items.sort()
         item_of = {node: number for number, (members, _) in enumerate(items) for node in members}
         return items, item_of
+
+    def _between(
+        self, nodes: list[int], head: int | None, item_of: dict[int, int]
+    ) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+        """The edges between items in file order: those that trigger, and those that do not."""
+        edges = [
+            edge
+            for node in nodes
+            for edge in self._out[node]
+            if edge.target != head
+            and edge.target in item_of
+            and item_of[edge.target] != item_of[node]
+        ]
+        edges.sort(key=attrgetter("index"))
+        triggers = [(item_of[e.source], item_of[e.target]) for e in edges if e.trigger]
+        return triggers, [(item_of[e.source], item_of[e.target]) for e in edges if not e.trigger]
 
     def _group(
         self,
@@ -295,9 +306,6 @@ class _Compiler:
 
     # Edges
 
-    def _scoped_edges(self, node: int, scope: Scope) -> dict[int, ScopedEdge]:
-        return {edge.index: self._scoped_edge(edge, scope) for edge in self._out[node]}
-
     def _scoped_edge(self, edge: PlanEdge, scope: Scope) -> ScopedEdge:
         hops = 0
         place: Scope = scope
@@ -308,7 +316,7 @@ class _Compiler:
         into_group = item != HEAD and isinstance(place.items[item], InnerLoop)
         return ScopedEdge(edge, hops, item, into_group=into_group)
 
-    def _find_exits(self, scope: Scope, contract: LoopSpec | None) -> None:
+    def _find_exits(self, scope: Scope, head: int, contract: LoopSpec | None) -> None:
         inside = set(scope.nodes)
         exits = sorted(
             edge.index
@@ -331,9 +339,9 @@ class _Compiler:
             for scoped_edges in scope.scoped_edges
         )
         if contract is not None and contract.ends_at_limit:
-            self._check_way_out(scope, contract, "limit", scope.limit_ways)
+            self._check_way_out(scope, head, contract, "limit")
         if contract is not None and contract.has_goal:
-            self._check_way_out(scope, contract, "goal", scope.goal_ways)
+            self._check_way_out(scope, head, contract, "goal")
 
     def _ways_out(self, exits: list[int], label: str) -> tuple[int, ...]:
         labels = {index: self.edges[index].spec.label for index in exits}
@@ -357,81 +365,56 @@ class _Compiler:
     def _check_inner(self, node: PlanNode) -> None:
         spec = node.spec
         plain = spec.on_error == "fail" and spec.retry.max_attempts == 1
-        if plain and spec.timeout is None:
-            return
-        self._problem(
-            node.index,
-            f"the node {spec.id!r} holds a graph; it takes no timeout, retry or on_error",
-            "set them on the nodes inside it",
-            spec.line,
-            "graph.nodes.",
-        )
+        if not plain or spec.timeout is not None:
+            message = f"the node {spec.id!r} holds a graph; it takes no timeout, retry or on_error"
+            hint = "set them on the nodes inside it"
+            self._problem(node.index, f"graph.nodes.{node.name}", message, hint, spec.line)
 
     def _check_starts(self, scope: Scope) -> None:
         heads: dict[int, int] = {}
         for node in scope.starts:
-            item = scope.item_of[node]
-            other = heads.setdefault(item, node)
+            other = heads.setdefault(scope.item_of[node], node)
             if other != node:
-                self._problem(
-                    node,
-                    f"the start nodes {self.nodes[other].name!r} and {self.nodes[node].name!r} "
-                    "are in one loop",
-                    "a loop is entered at one node; start only one of them",
-                    self.nodes[node].spec.line,
-                )
+                names = f"{self.nodes[other].name!r} and {self.nodes[node].name!r}"
+                message = f"the start nodes {names} are in one loop"
+                hint = "a loop is entered at one node; start only one of them"
+                self._problem(node, "graph.start", message, hint, self.nodes[node].spec.line)
 
     def _check_contract_heads(self) -> None:
-        for node, contract in self.loops.items():
-            if node not in self._headed and self._complete:
+        for head, contract in self.loops.items():
+            if head not in self._headed and self._complete:
                 known = ", ".join(sorted(self.nodes[head].name for head in self._headed))
                 hint = f"loops here are entered at: {known}" if known else "this graph has no loop"
-                self._problem(
-                    node, f"{contract.head!r} heads no loop", hint, contract.line, "graph.loops."
-                )
+                self._loop_problem(head, contract, f"{contract.head!r} heads no loop", hint)
 
-    def _check_score(self, scope: Scope, contract: LoopSpec) -> None:
-        node = self._scores[self._head(scope)].node
+    def _check_score(self, scope: Scope, head: int, contract: LoopSpec) -> None:
+        node = self._scores[head].node
         if node is not None and node not in scope.nodes:
-            names = ", ".join(self.nodes[member].name for member in scope.nodes)
-            self._problem(
-                self._head(scope),
-                f"the contract of loop {contract.head!r} reads the score of "
-                f"{contract.score.node!r}, which is not in the loop",
-                f"its nodes are: {names}",
-                contract.line,
-                "graph.loops.",
+            whose, names = contract.score.node, [self.nodes[each].name for each in scope.nodes]
+            message = (
+                f"the contract of loop {contract.head!r} reads the score of {whose!r}, "
+                "which is not in the loop"
             )
+            self._loop_problem(head, contract, message, f"its nodes are: {', '.join(names)}")
 
-    def _check_way_out(
-        self, scope: Scope, contract: LoopSpec, label: str, ways: tuple[int, ...]
-    ) -> None:
+    def _check_way_out(self, scope: Scope, head: int, contract: LoopSpec, label: str) -> None:
+        ways = scope.goal_ways if label == "goal" else scope.limit_ways
         if len(scope.exits) > 1 and not ways:
             specs = [self.edges[index].spec for index in scope.exits]
             names = ", ".join(f"{spec.source} -> {spec.target}" for spec in specs)
-            self._problem(
-                self._head(scope),
+            message = (
                 f"the contract of loop {contract.head!r} can end it, but it has several exits "
-                f"({names})",
-                f"set `label: {label}` on the edge to take then",
-                contract.line,
-                "graph.loops.",
+                f"({names})"
             )
+            hint = f"set `label: {label}` on the edge to take then"
+            self._loop_problem(head, contract, message, hint)
 
-    def _head(self, scope: Scope) -> int:
-        return scope.head if scope.head is not None else -1
+    def _loop_problem(self, head: int, contract: LoopSpec, message: str, hint: str) -> None:
+        path = f"graph.loops.{self.nodes[head].name}"
+        self._problem(head, path, message, hint, contract.line)
 
-    def _problem(
-        self, node: int, message: str, hint: str, line: int | None = None, path: str = ""
-    ) -> None:
-        plan_node = self.nodes[node]
-        problem = Problem(
-            message=message,
-            path=f"{path}{plan_node.name}" if path else "graph.start",
-            hint=hint,
-            file=self._file[node],
-            line=line,
-        )
+    def _problem(self, node: int, path: str, message: str, hint: str, line: int | None) -> None:
+        problem = Problem(message, path, hint, self._file[node], line)
         if problem not in self.problems:
             self.problems.append(problem)
 

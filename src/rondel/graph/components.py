@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+Edge = tuple[int, int]
+
+Settles = tuple[tuple[int, int], ...]
+"""The items that wait for an item, each with the number of edges that lead to it."""
 
 
 def strong_components(size: int, successors: Sequence[Sequence[int]]) -> list[list[int]]:
@@ -55,7 +61,7 @@ def _unwind(stack: list[int], on_stack: list[bool], root: int) -> list[int]:
 class TopologicalOrder:
     """An acyclic order of 0..size-1 that takes further edges one by one (Pearce and Kelly)."""
 
-    def __init__(self, size: int, edges: Sequence[tuple[int, int]]) -> None:
+    def __init__(self, size: int, edges: Sequence[Edge]) -> None:
         self.after: list[list[int]] = [[] for _ in range(size)]
         self._before: list[list[int]] = [[] for _ in range(size)]
         for source, target in edges:
@@ -122,6 +128,29 @@ class TopologicalOrder:
         places = sorted(self._place[vertex] for vertex in moved)
         for vertex, place in zip(moved, places, strict=True):
             self._place[vertex] = place
+
+
+class Ordering(NamedTuple):
+    """The order of a scope's items, item by item."""
+
+    levels: tuple[int, ...]
+    waits: list[int]
+    """For how many edges an item waits."""
+    settles: tuple[Settles, ...]
+
+
+def ordering_of(
+    triggers: Sequence[Edge], others: Sequence[Edge], size: int, roots: Sequence[int]
+) -> Ordering:
+    """The order that triggers give, and every other edge that closes no cycle with those before."""
+    order = TopologicalOrder(size, triggers)
+    waits = [0] * size
+    settles: list[dict[int, int]] = [{} for _ in range(size)]
+    for source, target in [*triggers, *(pair for pair in others if order.add(*pair))]:
+        waits[target] += 1
+        counts = settles[source]
+        counts[target] = counts.get(target, 0) + 1
+    return Ordering(tuple(order.levels(roots)), waits, tuple([tuple(c.items()) for c in settles]))
 
 
 def unreachable(

@@ -2,16 +2,18 @@
 
 A config model may have the methods of these protocols: a node type's `guarantee`, an edge
 process's `edge_guarantee`, a condition's `implies`, `words` and `holds_for`. Without them nothing
-is assumed.
+is assumed. A node type's `recalls` says what its nodes are shown besides their messages.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, runtime_checkable
 
 import msgspec
+
+from rondel.graph.spec import Dialect, NodeSpec
 
 
 class Way(Protocol):
@@ -174,3 +176,39 @@ def keeps_to(thing: Any, protocol: Any) -> bool:
 @lru_cache
 def _has_methods(kind: Any, protocol: Any) -> bool:
     return issubclass(kind, protocol)
+
+
+ALL: Final = -1
+"""All of its outputs."""
+
+
+class Recall(msgspec.Struct, frozen=True):
+    """Whether a node is shown the task, and how many of its own newest outputs."""
+
+    task: bool = False
+    own: int = 0
+    """Outputs in the current entry of the innermost loop around the node; 0 is none, -1 all."""
+
+
+NO_RECALL = Recall()
+BY_DEFAULT = Recall(task=True, own=1)
+
+
+@runtime_checkable
+class Recalling(Protocol):
+    """A config or processor whose node is shown more than its messages."""
+
+    def recalls(self) -> Recall | None:
+        """What it asks for; None means the default of the graph's dialect."""
+        ...
+
+
+def recall_of(spec: NodeSpec, dialect: Dialect) -> Recall:
+    """What a node is shown besides its messages; nothing unless its type asks for it."""
+    told: Any = spec.config if spec.processor is None else spec.processor
+    if not keeps_to(told, Recalling):
+        return NO_RECALL
+    asked: Recall | None = told.recalls()
+    if asked is not None:
+        return asked
+    return BY_DEFAULT if dialect.recalls else NO_RECALL

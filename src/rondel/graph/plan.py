@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from rondel.graph.recall import NOTHING, Recall
+from rondel.graph.guarantees import NO_RECALL, Recall
 from rondel.graph.spec import (
     DEFAULT_MAX_ROUNDS,
     Dialect,
@@ -22,7 +22,7 @@ from rondel.graph.spec import (
 )
 
 if TYPE_CHECKING:
-    from rondel.graph.ordering import Ordering
+    from rondel.graph.components import Ordering
 
 HEAD: Final = -1
 """The landing place of an edge back to its loop's head."""
@@ -82,7 +82,7 @@ class PlanNode:
     )
 
     def __init__(
-        self, index: int, spec: NodeSpec, owner: PlanNode | None, recall: Recall = NOTHING
+        self, index: int, spec: NodeSpec, owner: PlanNode | None, recall: Recall = NO_RECALL
     ) -> None:
         self.index = index
         self.id: str = spec.id if owner is None else f"{owner.id}/{spec.id}"

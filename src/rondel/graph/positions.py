@@ -67,7 +67,7 @@ class _UnreadableError(Exception):
 
 
 @dataclass(slots=True)
-class _Frame:
+class _Open:
     """A mapping or list that is still open."""
 
     container: Any
@@ -150,7 +150,7 @@ class _Builder:
         self.first = 1
         self.lines: dict[int, Any] = {}
         self.late: dict[tuple[int, str | int], int] = {}
-        self.stack: list[_Frame] = []
+        self.stack: list[_Open] = []
         self.anchors: dict[str, _Anchor] = {}
         self.aliased = 0
         self.documents = 0
@@ -235,7 +235,7 @@ class _Builder:
         if len(self.stack) >= MAX_DEPTH:
             raise self._too_deep(line)
         self.anchors.pop(event.anchor, None)
-        self.stack.append(_Frame(container, lines, line, event.anchor, isinstance(container, dict)))
+        self.stack.append(_Open(container, lines, line, event.anchor, isinstance(container, dict)))
 
     def close(self, _event: Any, _line: int) -> None:
         frame = self.stack.pop()
@@ -266,7 +266,7 @@ class _Builder:
             raise self._too_deep(line)
         self._add(anchor.value, line, anchor.weight, anchor.height)
 
-    def _key(self, frame: _Frame, key: str, line: int) -> None:
+    def _key(self, frame: _Open, key: str, line: int) -> None:
         if not frame.merging and key in frame.container:
             path = path_text((*self._path(), key))
             message = f"the key {key!r} stands twice in this mapping"
@@ -290,7 +290,7 @@ class _Builder:
             self._put(frame, value, line, height)
         frame.key, frame.merging = None, False
 
-    def _put(self, frame: _Frame, value: Any, line: int, height: int) -> None:
+    def _put(self, frame: _Open, value: Any, line: int, height: int) -> None:
         key = frame.key
         assert key is not None  # noqa: S101
         if key in frame.container:
@@ -300,7 +300,7 @@ class _Builder:
         if height == 0 and line != frame.key_line:
             self.late[id(frame.container), key] = line
 
-    def _merge(self, frame: _Frame, source: Any, line: int) -> None:
+    def _merge(self, frame: _Open, source: Any, line: int) -> None:
         for mapping in source if isinstance(source, list) else [source]:
             if not isinstance(mapping, dict):
                 self._problem("'<<' merges mappings, and this is none", line)

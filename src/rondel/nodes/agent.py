@@ -21,8 +21,7 @@ from pydantic import (
 from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit, Suspend
 from rondel.engine.registry import Registry
-from rondel.graph.guarantees import Guarantee
-from rondel.graph.recall import ALL, Recall
+from rondel.graph.guarantees import ALL, Guarantee, Recall
 from rondel.models.model import ProviderConfig, Request
 from rondel.models.prices import SIMULATED
 from rondel.nodes.agent_guarantee import any_of, calls_of, guarantee_of_agent

@@ -18,9 +18,9 @@ from rondel.engine.message import Message
 from rondel.engine.protocols import Question, Usage
 from rondel.engine.shell.context import recalled_by
 from rondel.engine.ticks import Finished
+from rondel.graph.guarantees import NO_RECALL
 from rondel.graph.moments import to_microsecond
 from rondel.graph.plan import InnerLoop, Plan
-from rondel.graph.recall import NOTHING
 from rondel.sessions.event import Event, message_json
 
 REFUSED: Final = "the budget around the step is used up"
@@ -105,7 +105,7 @@ class Narrator:
 
     def _shown(self, step: Step) -> dict[str, Any] | None:
         """What a step is shown besides its messages: whose words they are."""
-        if step.node.recall is NOTHING:
+        if step.node.recall is NO_RECALL:
             return None
         recalled = recalled_by(step, step.inputs, self.state.inputs).messages
         whose = [{"source": message.source, "role": message.role} for message in recalled]
