@@ -7,12 +7,16 @@ from random import Random
 
 from rondel.engine.protocols import Usage
 from rondel.engine.registry import Registry
-from rondel.models.embedder import KIND as EMBEDDER
 from rondel.models.model import Answer, Model, ProviderConfig, Request, most_of
 from rondel.models.prose import is_reviewer
 from rondel.models.scripted import ScriptedConfig, scripted
-from rondel.models.simulated import ScoreConfig, SimulatedConfig, SimulatedModel, simulating
-from rondel.models.simulated_embedder import SimulatedEmbedder
+from rondel.models.simulated import (
+    ScoreConfig,
+    SimulatedConfig,
+    SimulatedEmbedder,
+    SimulatedModel,
+    simulating,
+)
 
 RUN: ContextVar[str] = ContextVar("RUN")
 """Which run this code is part of."""
@@ -66,4 +70,4 @@ class ForecastModel:
 def forecasting(registry: Registry) -> Registry:
     """A registry with the same names, in which every provider is simulated."""
     simulated = registry.replacing("provider", ForecastModel)
-    return simulated.replacing(EMBEDDER, lambda config, _registry: SimulatedEmbedder(config))
+    return simulated.replacing("embedder", lambda config, _registry: SimulatedEmbedder(config))

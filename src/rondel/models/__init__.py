@@ -11,5 +11,5 @@ def register(registry: Registry) -> None:
     registry.later("provider", f"{__name__}.scripted", "scripted")
     registry.later("provider", f"{__name__}.simulated", "simulated")
     registry.later("provider", f"{__name__}.bridge", *(real.name for real in PROVIDERS))
-    registry.later("embedder", f"{__name__}.simulated_embedder", "simulated")
+    registry.later("embedder", f"{__name__}.simulated", "simulated")
     registry.later("embedder", f"{__name__}.bridge_embedder", *(real.name for real in EMBEDDING))

@@ -14,10 +14,9 @@ from rondel.engine.protocols import Usage
 from rondel.engine.registry import Registry
 from rondel.errors import ModelError
 from rondel.models.endpoint import Endpoint
-from rondel.models.failure import Failure
 from rondel.models.headers import listening, request_id_in
-from rondel.models.largest_call import most_of_call
 from rondel.models.limiter import limiter_of
+from rondel.models.metering import most_of_call
 from rondel.models.model import Answer, Files, Request
 from rondel.models.real import PROVIDERS, RealProvider
 from rondel.models.real_config import (
@@ -27,7 +26,7 @@ from rondel.models.real_config import (
     VertexConfig,
 )
 from rondel.models.tokens import attached_to
-from rondel.models.tries import Backoff, Tries
+from rondel.models.tries import Backoff, Failure, Tries
 
 if TYPE_CHECKING:
     from rondel.models.exchange import Exchange

@@ -17,17 +17,16 @@ from rondel.engine.registry import Registry
 from rondel.errors import ModelError
 from rondel.models.embedder import Embedded, Purpose, Vector
 from rondel.models.endpoint import Endpoint
-from rondel.models.failure import Failure
 from rondel.models.limiter import limiter_of
 from rondel.models.metering import plausible
 from rondel.models.real import EMBEDDING, RealProvider
+from rondel.models.real_config import Count, ServedConfig
 from rondel.models.redaction import Text
-from rondel.models.served import Count, ServedConfig
 from rondel.models.tokens import count_tokens
-from rondel.models.tries import Backoff, Tries
+from rondel.models.tries import Backoff, Failure, Tries
 
 if TYPE_CHECKING:
-    from rondel.models.embedding_exchange import EmbeddingExchange
+    from rondel.models.exchange import EmbeddingExchange
 
 BATCH = 100
 """The most texts in one call: the smallest limit of all providers."""
@@ -116,7 +115,7 @@ class BridgeEmbedder:
 
 
 def _exchange_with(endpoint: Endpoint, config: EmbedderConfig) -> EmbeddingExchange:
-    from rondel.models.embedding_exchange import EmbeddingExchange
+    from rondel.models.exchange import EmbeddingExchange
 
     return EmbeddingExchange(endpoint, config.dimensions)
 

@@ -32,8 +32,8 @@ from pydantic_ai.tools import ToolDefinition
 from rondel.engine.message import Message, Part
 from rondel.graph.json_in_text import finite
 from rondel.graph.surrogates import whole, wholly
-from rondel.models.failure import Failure
 from rondel.models.model import Request, ToolCall, ToolResult, Turn, is_own
+from rondel.models.tries import Failure
 
 TEXTUAL = frozenset(
     {"application/json", "application/xml", "application/yaml", "application/x-yaml"}

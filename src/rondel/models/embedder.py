@@ -6,28 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import sqrt
 from operator import mul
-from typing import Annotated, Any, ClassVar, Literal, Protocol, Self
+from typing import ClassVar, Literal, Protocol, Self
 
-from pydantic import (
-    ConfigDict,
-    Field,
-    SkipValidation,
-    create_model,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field
 
 from rondel.engine.protocols import Usage
 from rondel.engine.registry import Registry
-from rondel.graph.names import Names
-from rondel.models.model import ProviderConfig
+from rondel.models.choice import ChoiceConfig
 
 Purpose = Literal["query", "document"]
 """Whether a text is a query or a document; some models embed these differently."""
 
 Vector = Sequence[float]
-KIND = "embedder"
-"""The kind under which embedding providers are registered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,62 +40,25 @@ def similarity(first: Vector, second: Vector) -> float:
     return sum(map(mul, first, second)) / lengths if lengths else 0.0
 
 
-class EmbeddingConfig(ProviderConfig):
+class EmbeddingConfig(ChoiceConfig):
     """An embedding model; further fields are the provider's own options.
 
-    It is used through `embedding_config_for(registry)`, which knows the providers.
+    It is used through `knowing`, which gives it a registry.
     """
 
-    model_config = ConfigDict(
-        extra="allow", frozen=True, json_schema_extra={"additionalProperties": False}
-    )
-    registry: ClassVar[Registry]
+    kind: ClassVar[str] = "embedder"
 
     provider: str = Field("simulated", description="Whose model embeds.")
 
-    @property
-    def options(self) -> ProviderConfig:
-        """What the embedder is built from."""
-        model: type[ProviderConfig] = self.registry.config_model(KIND, self.provider)
-        given = {name: getattr(self, name) for name in self.model_fields_set - {"provider"}}
-        return model.model_validate(given, context=self.context)
+    @classmethod
+    def unknown(cls, provider: str) -> str:
+        return f"no provider {provider!r} embeds"
 
     def built(self, registry: Registry) -> Embedder:
         """The embedder, ready to be asked."""
-        embedder: Embedder = registry.build(KIND, self.provider, self.options)
+        embedder: Embedder = registry.build(self.kind, self.provider, self.options)
         return embedder
 
     def simulated(self) -> Self:
         """The simulated embedder in its place."""
         return type(self).model_validate({"name": self.name}, context=self.context)
-
-    @field_validator("provider")
-    @classmethod
-    def _provider_is_known(cls, provider: str) -> str:
-        known = Names(cls.registry.names(KIND))
-        if provider not in known:
-            raise ValueError(f"no provider {provider!r} embeds; {known.hint(provider)}")
-        return provider
-
-    @model_validator(mode="after")
-    def _options_are_right(self) -> Self:
-        _ = self.options
-        return self
-
-
-def embedding_config_for(registry: Registry) -> type[EmbeddingConfig]:
-    """The config with the options of every embedder that `registry` has so far."""
-    declared: dict[str, Any] = {
-        name: (
-            Annotated[field.annotation, SkipValidation],
-            Field(field.default, description=field.description),
-        )
-        for provider in registry.names(KIND)
-        for name, field in registry.config_model(KIND, provider).model_fields.items()
-        if name not in EmbeddingConfig.model_fields
-    }
-    bound = create_model(
-        "EmbeddingConfig", __base__=EmbeddingConfig, __module__=__name__, **declared
-    )
-    bound.registry = registry
-    return bound

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from typing import Any, cast
 
+from pydantic_ai.embeddings import EmbeddingResult, EmbeddingSettings
 from pydantic_ai.messages import (
     ModelResponse,
     ModelResponseStreamEvent,
@@ -35,13 +36,14 @@ from rondel.models.dialogue import (
     text_of,
     thoughts_of,
 )
+from rondel.models.embedder import Purpose
 from rondel.models.endpoint import Endpoint
-from rondel.models.failure import Failure
-from rondel.models.library import model_of
+from rondel.models.library import embedding_model_of, model_of
 from rondel.models.library_errors import failure_of
 from rondel.models.metering import counted, said_in
 from rondel.models.model import Answer, Request
 from rondel.models.tokens import count_input, count_tokens
+from rondel.models.tries import Failure
 
 HINTED = frozenset({"anthropic", "bedrock"})
 """Dialects that need cache hints; other providers cache by themselves."""
@@ -219,3 +221,41 @@ def _thought(details: Mapping[str, int]) -> int | None:
 def _part_of(figure: Any, all_of_them: int) -> int:
     """The figure if it can be part of `all_of_them`; 0 otherwise."""
     return figure if type(figure) is int and 0 <= figure <= all_of_them else 0
+
+
+class EmbeddingExchange:
+    """Asks one model once, without retries or limits."""
+
+    def __init__(self, endpoint: Endpoint, dimensions: int | None) -> None:
+        self._endpoint = endpoint
+        settings = endpoint.params.settings(endpoint.provider.dialect)
+        kept: dict[str, Any] = {}
+        for name in ("extra_headers", "extra_body"):
+            if name in settings:
+                kept[name] = settings[name]
+        if dimensions is not None:
+            kept["dimensions"] = dimensions
+        self._settings = cast(EmbeddingSettings, kept)
+
+    async def once(self, texts: Sequence[str], purpose: Purpose) -> EmbeddingResult:
+        """The vectors of the texts. Raises Failure."""
+        held = await connections()
+        model = held.model(self, partial(embedding_model_of, self._endpoint))
+        failure: Failure | None
+        try:
+            result = await model.embed(texts, input_type=purpose, settings=self._settings)
+        except ValueError:  # what the client says of an answer without vectors
+            failure = self._missing(0, len(texts))
+        except Exception as error:  # of the library, its clients, or the transport below them
+            failure = failure_of(error, self._endpoint)
+            if failure is None:
+                raise
+        else:
+            if len(result.embeddings) == len(texts):
+                return result
+            failure = self._missing(len(result.embeddings), len(texts))
+        raise failure  # here, so that it carries nothing of the error that may hold a secret
+
+    def _missing(self, found: int, wanted: int) -> Failure:
+        what = f"{self._endpoint.provider.name} sent {found} vectors for {wanted} texts"
+        return Failure(what, "check that name is a model that embeds", lasting=True)

@@ -43,7 +43,7 @@ def model_of(asked: Endpoint, held: Connections) -> Model[Any]:
 
             return OpenAIResponsesModel(asked.model, provider=vendor)
         case "openai":
-            from rondel.models.openai_chat import ChatModel
+            from rondel.models.openai_client import ChatModel
 
             return ChatModel(asked.model, provider=vendor, profile=_differences(asked))
 

@@ -13,8 +13,7 @@ from itertools import count
 from math import inf
 from threading import Lock
 
-from rondel.models.allowance import Allowance, allowance_in
-from rondel.models.headers import Headers
+from rondel.models.headers import Allowance, Headers, allowance_in
 
 MINUTE = 60.0
 

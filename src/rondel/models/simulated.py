@@ -4,8 +4,10 @@ only."""
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from math import cos, pi
+from hashlib import blake2b
+from math import cos, pi, sqrt
 from random import Random
 from typing import Annotated, Any
 
@@ -14,15 +16,20 @@ from pydantic import BaseModel, ConfigDict, Field
 from rondel.engine.protocols import Usage
 from rondel.engine.registry import Registry
 from rondel.graph.guarantees import NO_KEYS, Calls, Guarantee
+from rondel.models.embedder import Embedded, Purpose, Vector
 from rondel.models.model import Answer, ProviderConfig, Request
 from rondel.models.prices import SIMULATED, usd
 from rondel.models.prose import Language, language_of, sentences, topic_of
 from rondel.models.sampling import Sampler
-from rondel.models.tokens import count_input, count_tokens
+from rondel.models.tokens import count_input, count_tokens, words_in
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 MOODS = (0.4, 1.0)
 """The range of the mood of a structured answer without a score."""
+
+DIMENSIONS = 256
+WORD, PIECE = 1.0, 0.4
+"""The weights of a word and of three letters of it, so that its other forms are near."""
 
 CallNumber = Annotated[int, Field(strict=True, ge=1)]
 
@@ -148,8 +155,43 @@ def _unheard(chunk: str) -> None:
     """Drops the stream."""
 
 
+class SimulatedEmbedder:
+    """Embeds texts so that those with common words, word parts or Chinese characters are near."""
+
+    def __init__(self, config: ProviderConfig) -> None:
+        self._name = config.name or SIMULATED
+        self._price = config.price
+
+    async def embed(self, texts: Sequence[str], purpose: Purpose = "document") -> Embedded:
+        """The same vector for the same text, whatever it is for."""
+        del purpose
+        taken = sum(count_tokens(text) for text in texts)
+        price = usd(self._name, taken, 0, price=self._price)
+        return Embedded([_vector(text) for text in texts], [Usage(self._name, taken, 0, price)])
+
+
+def _vector(text: str) -> Vector:
+    """The hashed features of a text as a vector of length 1; zero if it has no word."""
+    sums = [0.0] * DIMENSIONS
+    for feature, weight in _features(text):
+        digest = blake2b(feature.encode(errors="replace"), digest_size=4).digest()
+        place = int.from_bytes(digest)
+        sums[place % DIMENSIONS] += weight if place >> 31 else -weight
+    length = sqrt(sum(each * each for each in sums))
+    return [each / length for each in sums] if length else sums
+
+
+def _features(text: str) -> Iterator[tuple[str, float]]:
+    for word in words_in(text):
+        yield word, WORD
+        edged = f"<{word}>"
+        if len(word) > 3:
+            yield from ((edged[at : at + 3], PIECE) for at in range(len(edged) - 2))
+
+
 def register(registry: Registry) -> None:
-    """Add `simulated`."""
+    """Add `simulated`, which answers and embeds."""
     registry.provider(
         "simulated", SimulatedConfig, lambda config, _registry: SimulatedModel(config)
     )
+    registry.embedder("simulated", ProviderConfig, lambda config, _: SimulatedEmbedder(config))

@@ -1,15 +1,19 @@
-"""Counts tokens as a tokenizer would."""
+"""Counts tokens as a tokenizer would, and finds the words of a text."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 from json import dumps
+from unicodedata import normalize
 
 from rondel.engine.message import Message, Part
 from rondel.models.model import Request
 
 CJK = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
+WIDE = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+RUN = re.compile(rf"[{WIDE}]+|[^\W_{WIDE}]+")
+
 CHARACTERS_PER_TOKEN = 4
 ADDED_TOKENS = 16
 """Tokens that a provider may add to a text: its role, its beginning and end."""
@@ -67,3 +71,14 @@ def _in_turns(request: Request) -> Iterator[str]:
         yield turn.content
         yield from (result.content for result in turn.results)
         yield turn.reply
+
+
+def words_in(text: str) -> list[str]:
+    """The words of a text in order, case folded; Chinese and Japanese give pairs of characters."""
+    found: list[str] = []
+    for run in RUN.findall(normalize("NFKC", text).casefold()):
+        if "\u3040" <= run[0] <= "\u9fff" and len(run) > 1:
+            found += (run[at : at + 2] for at in range(len(run) - 1))
+        else:
+            found.append(run)
+    return found

@@ -11,7 +11,6 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    SkipValidation,
     ValidationInfo,
     create_model,
     field_validator,
@@ -22,6 +21,7 @@ from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit, Suspend
 from rondel.engine.registry import Registry
 from rondel.graph.guarantees import ALL, Guarantee, Recall
+from rondel.models.choice import ModelConfig, knowing
 from rondel.models.model import ProviderConfig, Request
 from rondel.models.prices import SIMULATED
 from rondel.nodes.agent_guarantee import any_of, calls_of, guarantee_of_agent
@@ -29,7 +29,6 @@ from rondel.nodes.agent_history import shown, stable
 from rondel.nodes.approval import ApprovalNeeded
 from rondel.nodes.asking import MAX_TOOL_CALLS, Asker, InputMode
 from rondel.nodes.compaction import ROLE, CompactConfig, Compactor, Summary, SummaryAgentConfig
-from rondel.nodes.model_config import ModelConfig
 from rondel.nodes.structured import AnswerSchema, checked_schema
 from rondel.nodes.tools import ServerEntry, Toolbox, ToolEntry, entry_type
 
@@ -277,48 +276,23 @@ def config_for(registry: Registry, base: type[AgentConfig] = AgentConfig) -> typ
     one that is registered later.
     """
     entries: Any = list[entry_type(registry)]  # type: ignore[misc]
-    other = create_model(
-        "ModelConfig", __base__=ModelConfig, __module__=__name__, **_declared(registry)
-    )
-    other.registry = registry
-    others: Any = list[other]
-    writer = create_model(
-        "SummaryAgentConfig",
-        __base__=SummaryAgentConfig,
-        __module__=__name__,
-        fallback=(others, SummaryAgentConfig.model_fields["fallback"]),
-        **_declared(registry),
-    )
-    writer.registry = registry
+    others: Any = list[knowing(registry, ModelConfig)]  # type: ignore[misc]
+    fallback = others, AgentConfig.model_fields["fallback"]
+    writer: Any = knowing(registry, SummaryAgentConfig, fallback=fallback)
     compact = create_model(
         "CompactConfig",
         __base__=CompactConfig,
         __module__=__name__,
         agent=(writer | None, CompactConfig.model_fields["agent"]),
     )
-    bound = create_model(
+    return knowing(
+        registry,
+        base,
         "AgentConfig",
-        __base__=base,
-        __module__=__name__,
-        fallback=(others, AgentConfig.model_fields["fallback"]),
+        fallback=fallback,
         tools=(entries, AgentConfig.model_fields["tools"]),
         compact=(compact | None, AgentConfig.model_fields["compact"]),
-        **_declared(registry),
     )
-    bound.registry = registry
-    return bound
-
-
-def _declared(registry: Registry) -> dict[str, Any]:
-    return {
-        name: (
-            Annotated[field.annotation, SkipValidation],
-            Field(field.default, description=field.description),
-        )
-        for provider in registry.names("provider")
-        for name, field in registry.config_model("provider", provider).model_fields.items()
-        if name not in AgentConfig.model_fields
-    }
 
 
 def register(registry: Registry) -> None:

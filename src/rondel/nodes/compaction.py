@@ -12,10 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rondel.engine.message import TASK, Message
 from rondel.engine.protocols import Context
+from rondel.models.choice import ModelConfig
 from rondel.models.model import Request, is_own
 from rondel.models.tokens import count_tokens
 from rondel.nodes.asking import Asker, as_prompt
-from rondel.nodes.model_config import ModelConfig
 
 COMPACTED = "context_compacted"
 """The event of a new summary."""

@@ -18,14 +18,14 @@ from rondel.graph.moments import to_millisecond
 from rondel.guards.memory import MEMORY_ERROR, attempt, failure_json
 from rondel.journal.store import Group, MemoryEntry
 from rondel.journal.working_memory import WorkingMemory
+from rondel.models.choice import knowing
 from rondel.models.embedder import (
     Embedded,
     Embedder,
     EmbeddingConfig,
-    embedding_config_for,
     similarity,
 )
-from rondel.models.served import ServedConfig
+from rondel.models.real_config import ServedConfig
 from rondel.nodes.agent_history import HISTORY, text_of
 from rondel.nodes.relevance import best, by_words, merged
 
@@ -181,7 +181,7 @@ def _json(entry: MemoryEntry, near: float | None) -> dict[str, Any]:
 
 def register(registry: Registry) -> None:
     """Add `memory`."""
-    embedding: Any = embedding_config_for(registry)
+    embedding: Any = knowing(registry, EmbeddingConfig)
     bound = create_model(
         "MemoryConfig",
         __base__=MemoryConfig,

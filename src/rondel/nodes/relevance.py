@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from math import log
 
-from rondel.models.words import words_in
+from rondel.models.tokens import words_in
 
 RANKS = 60
 """What is added to a rank before two rankings are merged: the usual figure, which lets neither

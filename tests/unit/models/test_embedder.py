@@ -11,7 +11,8 @@ from google.genai.types import EmbedContentResponse
 from openai.types import CreateEmbeddingResponse
 
 from rondel.errors import ModelError
-from rondel.models.embedder import Embedder, embedding_config_for, similarity
+from rondel.models.choice import knowing
+from rondel.models.embedder import Embedder, EmbeddingConfig, similarity
 from tests.exchanges import exchange
 from tests.openai_server import OpenAIServer, Reply, Seen
 from tests.unit.nodes.running import registry_with
@@ -19,7 +20,7 @@ from tests.unit.nodes.running import registry_with
 
 def embedder(**config: Any) -> Embedder:
     registry = registry_with()
-    return embedding_config_for(registry).model_validate(config).built(registry)
+    return knowing(registry, EmbeddingConfig).model_validate(config).built(registry)
 
 
 def embedded(model: Embedder, *texts: str) -> Any:

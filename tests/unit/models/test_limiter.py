@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondel.models.allowance import KINDS, NAMES, seconds_of
+from rondel.models.headers import KINDS, NAMES, seconds_of
 from rondel.models.limiter import MINUTE, Limiter
 
 HEADERS = [
