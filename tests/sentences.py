@@ -14,7 +14,7 @@ from rondel.cli.help import paragraphs
 from rondel.sessions.templates import summary_of, templates
 
 SOURCES = Path(__file__).parents[1] / "src" / "rondel"
-SPEAKERS = ("words", "counted", "print_figure", "say")
+SPEAKERS = ("words", "counted", "print_figure", "say", "_deliver")
 """Functions of the command line whose texts are put into the language that is spoken."""
 
 ERRORS = {

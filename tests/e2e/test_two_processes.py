@@ -223,7 +223,7 @@ def test_of_two_that_resume_at_once_one_is_refused(graph_file: Write) -> None:
 def test_a_control_for_a_process_that_does_not_listen_is_left_for_it(
     graph_file: Write, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rondel.cli.delivery.PATIENCE", 0.3)
+    monkeypatch.setattr("rondel.cli.control.PATIENCE", 0.3)
     with running("run", str(graph_file(graphs.STEADY)), until="Tick[1]") as (first, session):
         stop_between_writes(first)
         ran = call("pause", session)
@@ -236,7 +236,7 @@ def test_a_control_for_a_process_that_does_not_listen_is_left_for_it(
 def test_what_a_dead_process_did_not_read_is_not_lost(
     graph_file: Write, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rondel.cli.delivery.PATIENCE", 0.3)
+    monkeypatch.setattr("rondel.cli.control.PATIENCE", 0.3)
     with running("run", str(graph_file(graphs.STEADY)), until="Tick[1]") as (first, session):
         stop_between_writes(first)
         assert "has not acted" in call("stop", session, "--by", "Ada").out

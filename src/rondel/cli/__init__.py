@@ -1,4 +1,4 @@
-"""The command line: one verb a file, each imported only when it is used."""
+"""The command line: verbs in files of their own, each imported only when it is used."""
 
 from rondel.cli.app import main
 

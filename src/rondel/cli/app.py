@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from keyword import iskeyword
 from typing import Any
@@ -50,6 +50,12 @@ VERBS = {
     "completion": "print what a shell needs to complete commands, options and sessions",
     "repair": "save the sessions of a damaged database that are whole",
 }
+
+FILES = {
+    **dict.fromkeys(("answer", "resume", "unlock", "pause", "stop", "signal"), "control"),
+    "import": "import_",
+}
+"""The files of the verbs that do not have one of their own name."""
 
 HELP = """\
 Usage: rondel COMMAND [OPTIONS] ...
@@ -143,12 +149,13 @@ def command_of(verb: str) -> Any:
     import typer
 
     from rondel.cli.help import Command
+    from rondel.cli.options import spread
 
-    name = f"{verb}_" if iskeyword(verb) else verb
-    module = import_module(f"rondel.cli.{name}")
-    function: Callable[..., int] = getattr(module, name)
+    module = import_module(f"rondel.cli.{FILES.get(verb, verb)}")
+    function = getattr(module, f"{verb}_" if iskeyword(verb) else verb)
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command(cls=Command, context_settings={"help_option_names": ["--help", "-h"]})(function)
+    settings = {"help_option_names": ["--help", "-h"]}
+    app.command(cls=Command, context_settings=settings)(spread(function))
     return typer.main.get_command(app)
 
 

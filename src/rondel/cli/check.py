@@ -15,7 +15,7 @@ from rondel.cli.certificates import print_certificate
 from rondel.cli.failures import WRONG, complain, problem_text
 from rondel.cli.graph_files import open_graph
 from rondel.cli.language import words
-from rondel.cli.options import Changes, Compat, Debug, Functions
+from rondel.cli.options import Changes, Compat, Functions
 from rondel.cli.screen import visible
 from rondel.errors import CallError, GraphError, Problem
 from rondel.graph.plan import Plan
@@ -41,7 +41,6 @@ def check(
     changes: Changes = None,
     compat: Compat = None,
     functions: Functions = None,  # noqa: ARG001
-    debug: Debug = False,  # noqa: ARG001
 ) -> int:
     """Find all that is wrong with a graph, and prove how much its loops can take.
 

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 import typer
 
-from rondel.cli.options import Debug
 from rondel.errors import RondelError
 
 NEWEST = 200
@@ -60,7 +59,6 @@ SCRIPTS = {Shell.bash: BASH, Shell.zsh: ZSH, Shell.fish: FISH}
 
 def completion(
     shell: Annotated[Shell, typer.Argument(metavar="bash|zsh|fish", help="Your shell.")],
-    debug: Debug = False,  # noqa: ARG001
 ) -> int:
     """Print the script that lets a shell complete commands, options, sessions and files.
 

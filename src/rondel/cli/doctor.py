@@ -15,7 +15,7 @@ import msgspec
 import typer
 
 from rondel.cli.language import translated, words
-from rondel.cli.options import AsDocument, Db, Debug
+from rondel.cli.options import AsDocument, Db
 from rondel.cli.screen import visible
 from rondel.cli.tables import wide
 from rondel.errors import RondelError
@@ -41,7 +41,6 @@ def doctor(
     ] = "graphs",
     as_json: AsDocument = False,
     db: Db = None,
-    debug: Debug = False,  # noqa: ARG001
 ) -> int:
     """Look at what Rondel needs: Python, libraries, database, folder, pages, keys.
 

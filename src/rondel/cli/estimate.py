@@ -13,7 +13,7 @@ from rondel.cli.certificates import UNBOUNDED
 from rondel.cli.database import open_existing
 from rondel.cli.graph_files import Change, open_graph
 from rondel.cli.language import translated, words
-from rondel.cli.options import Changes, Compat, Db, Debug, Functions
+from rondel.cli.options import Changes, Compat, Db, Functions
 from rondel.cli.tables import print_table
 from rondel.cli.views import json_line, money
 from rondel.forecast.estimate import Amounts, Estimate
@@ -30,7 +30,6 @@ def estimate(
     compat: Compat = None,
     functions: Functions = None,  # noqa: ARG001
     db: Db = None,
-    debug: Debug = False,  # noqa: ARG001
 ) -> int:
     """Tell the worst case and the expected case of a run: model calls, tokens, cost.
 

@@ -11,7 +11,7 @@ import typer
 
 from rondel.cli.database import find, next_commands, open_existing
 from rondel.cli.failures import complain
-from rondel.cli.options import Db, Debug, Id
+from rondel.cli.options import Db, Id
 from rondel.cli.tables import short
 from rondel.cli.views import json_line
 from rondel.engine.core.state import ENDED
@@ -31,7 +31,6 @@ def events(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON event a line.")] = False,
     db: Db = None,
-    debug: Debug = False,  # noqa: ARG001
 ) -> int:
     """Print a session's events: those there are, or with --follow all until it ends."""
     printer = print_json if as_json else print_line

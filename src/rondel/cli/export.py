@@ -12,7 +12,7 @@ import typer
 
 from rondel.cli.database import find, open_existing
 from rondel.cli.language import words
-from rondel.cli.options import Db, Debug, Id
+from rondel.cli.options import Db, Id
 from rondel.errors import CallError
 from rondel.sessions.archive import write_session
 from rondel.sessions.engine import Engine
@@ -28,7 +28,6 @@ def export(
     ] = STDOUT,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
     db: Db = None,
-    debug: Debug = False,  # noqa: ARG001
 ) -> int:
     """Write a session to a file that `rondel import` reads: JSON lines, the session and its ticks.
 

@@ -17,10 +17,18 @@ from rondel.cli.graph_files import open_graph
 from rondel.cli.keyboard import Keyboard
 from rondel.cli.language import words
 from rondel.cli.live.view import view_for
+from rondel.cli.options import (
+    AllowCommands,
+    AllowPython,
+    AsEvents,
+    Db,
+    Debug,
+    Functions,
+    NoInput,
+)
 from rondel.cli.terminal_session import Shown, TerminalSession
 from rondel.cli.views import JsonView, PlainView, View
-from rondel.errors import CallError, GraphError, JournalError, SessionBusy
-from rondel.graph.spec import NodeSpec
+from rondel.errors import CallError, GraphError, JournalError
 from rondel.journal.memory import MemoryStore
 from rondel.sessions.agents import configs_of
 from rondel.sessions.code import change_of_code, fingerprints_of
@@ -43,29 +51,30 @@ EXIT_CODES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Foreground:
-    """The options by which a session is shown and driven in this terminal."""
+    """The options by which a session is driven and shown in this terminal."""
 
-    db: str | None = None
-    as_json: bool = False
-    no_input: bool = False
-    debug: bool = False
-    answers: Sequence[str] = ()
-    allow_python: bool = False
-    allow_commands: bool = False
-    strict_code: bool = False
+    as_json: AsEvents = False
+    no_input: NoInput = False
+    allow_python: AllowPython = False
+    allow_commands: AllowCommands = False
+    functions: Functions = None
+    db: Db = None
+    debug: Debug = False
 
-    def open(self) -> Engine:
+    def open(self, strict_code: bool = False) -> Engine:
         """The engine of the database, with what it may do."""
-        return open_existing(self.db, self.allow_python, self.allow_commands, self.strict_code)
+        return open_existing(self.db, self.allow_python, self.allow_commands, strict_code)
 
-    def answers_for(self, graph: Graph) -> Answers:
-        """The answers of `--answer`; raises if one names a node that does not exist."""
-        asking = [head for head, loop in graph.spec.loops.items() if loop.on_limit == "ask"]
-        return Answers(self.answers, [*_nodes(graph, HUMAN), *asking])
-
-    async def show(self, engine: Engine, session: Session, title: str, past: Shown) -> int:
+    async def show(
+        self,
+        engine: Engine,
+        session: Session,
+        title: str,
+        past: Shown,
+        given: Answers | None = None,
+    ) -> int:
         """Show a session that is under way, to its end or its rest; the exit code says which."""
         graph = session.graph
         durable = not isinstance(engine.store, MemoryStore)
@@ -77,7 +86,8 @@ class Foreground:
         past.current.restart(time.time())
         view.open(title, simulated=simulated, past=past.current)
         keyboard = None if self.no_input else Keyboard()
-        conversation = TerminalSession(view, self.answers_for(graph), keyboard, self.debug)
+        given = given or answers_for(graph, ())
+        conversation = TerminalSession(view, given, keyboard, self.debug)
         how = next_commands(session, self.db)
         try:
             result = await conversation.hold(session, past, durable=durable)
@@ -102,6 +112,13 @@ class Foreground:
         view.close(result)
         tell_failure(result)
         return EXIT_CODES[result.status]
+
+
+def answers_for(graph: Graph, options: Sequence[str]) -> Answers:
+    """The answers of `--answer`; raises if one names a node that does not exist."""
+    asking = [head for head, loop in graph.spec.loops.items() if loop.on_limit == "ask"]
+    humans = [node.id for node in graph.plan().nodes if node.spec.type == HUMAN]
+    return Answers(options, [*humans, *asking])
 
 
 def tell_failure(result: Result) -> None:
@@ -152,16 +169,6 @@ def _graph_of(session: Session, file: str) -> Graph:
     return open_graph(file).graph
 
 
-def demand_free(engine: Engine, session: Session, db: str | None) -> None:
-    """Refuse to go on with a session that another process drives."""
-    driver = engine.driver_of(session.id)
-    if driver is not None:
-        raise SessionBusy(
-            f"another process drives session {session.id} ({driver}); "
-            f"follow it with: {next_commands(session, db).follow()}"
-        )
-
-
 def _tell(
     result: Result, conversation: TerminalSession, how: NextCommands | None, *, over: bool
 ) -> None:
@@ -191,7 +198,3 @@ def _answer(node: str, conversation: TerminalSession, how: NextCommands | None) 
     if how is None:
         return f"give one with --answer '{node}=TEXT'"
     return f"give one with: {how.answer(node if len(conversation.unanswered) > 1 else None)}"
-
-
-def _nodes(graph: Graph, type: str) -> dict[str, NodeSpec]:
-    return {node.id: node.spec for node in graph.plan().nodes if node.spec.type == type}

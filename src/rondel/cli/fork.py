@@ -9,22 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from rondel.cli.arguments import parse_change, parse_setting
-from rondel.cli.database import find, next_commands, open_existing
-from rondel.cli.foreground import Foreground, hand_over
+from rondel.cli.database import find, next_commands
+from rondel.cli.foreground import Foreground, answers_for, hand_over
 from rondel.cli.language import words
-from rondel.cli.options import (
-    AllowCommands,
-    AllowPython,
-    AsEvents,
-    Db,
-    Debug,
-    Functions,
-    GivenAnswers,
-    GraphFile,
-    Id,
-    NoInput,
-    NoRun,
-)
+from rondel.cli.options import GivenAnswers, GraphFile, Id, NoRun
 from rondel.cli.terminal_session import past_of
 from rondel.errors import CallError
 
@@ -52,23 +40,14 @@ def fork(
     ] = None,
     no_run: NoRun = False,
     answers: GivenAnswers = None,
-    as_json: AsEvents = False,
-    no_input: NoInput = False,
-    allow_python: AllowPython = False,
-    allow_commands: AllowCommands = False,
-    functions: Functions = None,  # noqa: ARG001
-    db: Db = None,
-    debug: Debug = False,
+    foreground: Foreground,
 ) -> int:
     """Start a new session whose past is another's up to an address, and go on with it here.
 
     The parent stays as it is. Exit codes as those of rondel run.
     """
     changed = parse_changes(changes or [])
-    foreground = Foreground(
-        db, as_json, no_input, debug, answers or [], allow_python, allow_commands
-    )
-    return asyncio.run(_fork(session, file, at, changed, no_run, foreground))
+    return asyncio.run(_fork(session, file, at, changed, no_run, answers or [], foreground))
 
 
 def parse_changes(options: Sequence[str]) -> dict[str, Any]:
@@ -95,15 +74,14 @@ async def _fork(
     at: str | None,
     changes: dict[str, Any],
     no_run: bool,
+    answers: Sequence[str],
     foreground: Foreground,
 ) -> int:
-    async with open_existing(
-        foreground.db, foreground.allow_python, foreground.allow_commands
-    ) as engine:
+    async with foreground.open() as engine:
         parent = find(engine, id)
         where = "" if at is None else f" --at {at}"
         hand_over(parent, file, f"rondel fork {parent.id} FILE.py{where}")
-        foreground.answers_for(parent.graph)
+        given = answers_for(parent.graph, answers)
         child = await engine.fork(parent, at, changes, run=not no_run)
         title = _title(parent.id, at)
         if no_run:
@@ -112,7 +90,7 @@ async def _fork(
             print(words(told, id=child.id, title=title, command=how.resume()))
             return 0
         past = past_of(engine, child, child.origin.parent_length)
-        return await foreground.show(engine, child, title, past)
+        return await foreground.show(engine, child, title, past, given)
 
 
 def _title(parent: str, at: str | None) -> str:

@@ -12,7 +12,7 @@ import typer
 
 from rondel.cli.database import open_existing, rows
 from rondel.cli.language import counted, words
-from rondel.cli.options import Db, Debug
+from rondel.cli.options import Db
 from rondel.cli.tables import DAY, moment, print_table
 from rondel.errors import CallError, WrongState
 from rondel.graph.quantities import seconds
@@ -30,7 +30,6 @@ def gc(
         bool, typer.Option("--dry-run", help="Only say what would be deleted.")
     ] = False,
     db: Db = None,
-    debug: Debug = False,  # noqa: ARG001
 ) -> int:
     """Delete sessions that ended longer ago than that, and give their space back to the disk.
 

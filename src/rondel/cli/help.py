@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperOption
 
 from rondel.cli.language import words
 
@@ -20,11 +20,21 @@ LEFT = 30
 """The columns of an option; the text of a longer one stands below it."""
 
 LANGUAGE = "The language; else RONDEL_LANG, LC_ALL, LC_MESSAGES, LANG say it."
+DEBUG = "Show tracebacks."
 EXTRA = re.compile(r"\s*\[([^\[\]]*)\]$")
 
 
 class Command(TyperCommand):
-    """A command with its help in the chosen language."""
+    """A command with its help in the chosen language, and with `--debug`."""
+
+    def __init__(self, name: str | None, **settings: Any) -> None:
+        super().__init__(name, **settings)
+        if all(param.name != "debug" for param in self.params):
+            # Not for the command: whoever prints its errors looks for it.
+            flag = ["--debug"]
+            self.params.append(
+                TyperOption(param_decls=flag, is_flag=True, expose_value=False, help=DEBUG)
+            )
 
     def get_help(self, ctx: Any) -> str:
         """The whole text of `--help`."""

@@ -12,7 +12,7 @@ import typer
 
 from rondel.cli.database import MEMORY, open_new
 from rondel.cli.language import words
-from rondel.cli.options import Db, Debug, Functions
+from rondel.cli.options import Db, Functions
 from rondel.cli.translations import STDOUT, export_graph, import_graph
 from rondel.errors import CallError
 from rondel.journal.attachments import HELD
@@ -41,7 +41,6 @@ def import_(
     force: Annotated[bool, typer.Option("--force", help="Overwrite that file.")] = False,
     functions: Functions = None,  # noqa: ARG001
     db: Db = None,
-    debug: Debug = False,  # noqa: ARG001
 ) -> int:
     """Add a session from a file, or translate a graph.
 

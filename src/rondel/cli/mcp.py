@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rondel.cli.options import AllowPython, Db, Debug
+from rondel.cli.options import AllowPython, Db
 from rondel.errors import CallError
 
 
@@ -17,7 +17,6 @@ def mcp(
     ] = "graphs",
     allow_python: AllowPython = False,
     db: Db = None,
-    debug: Debug = False,  # noqa: ARG001
 ) -> int:
     """Offer every graph as a tool to the program that starts this one.
 

@@ -14,7 +14,7 @@ import typer
 
 from rondel.cli.database import find, open_existing
 from rondel.cli.language import counted, words
-from rondel.cli.options import AsDocument, Db, Debug
+from rondel.cli.options import AsDocument, Db
 from rondel.cli.session_json import document
 from rondel.cli.tables import moment, print_table, short
 from rondel.cli.views import content_text, json_line
@@ -62,7 +62,6 @@ def memory(
     yes: Annotated[bool, typer.Option("--yes", help="clear: do not ask.")] = False,
     as_json: AsDocument = False,
     db: Db = None,
-    debug: Debug = False,  # noqa: ARG001
 ) -> int:
     """See and change what groups of sessions remember.
 

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import getpass
-from typing import Annotated
+import inspect
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from typing import Annotated, Any, get_type_hints
 
 import typer
+
+from rondel.cli.help import DEBUG
 
 
 def _add_functions(folders: list[str] | None) -> list[str] | None:
@@ -30,7 +35,7 @@ Db = Annotated[
     ),
 ]
 By = Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who asks; default: you.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
+Debug = Annotated[bool, typer.Option("--debug", help=DEBUG)]
 StrictCode = Annotated[
     bool,
     typer.Option(
@@ -112,3 +117,37 @@ def asker(by: str | None) -> str:
         return getpass.getuser()
     except (KeyError, OSError):  # nobody knows, in some containers
         return ""
+
+
+def spread(verb: Callable[..., int]) -> Callable[..., int]:
+    """The function of a verb as Typer takes it.
+
+    A parameter whose type is a class of options becomes these options, in its place.
+    """
+    signature = inspect.signature(verb, eval_str=True)
+    parameters: list[inspect.Parameter] = []
+    classes: dict[str, Any] = {}
+    for name, parameter in signature.parameters.items():
+        if is_dataclass(parameter.annotation):
+            classes[name] = parameter.annotation
+            parameters += _options_of(parameter.annotation)
+        else:
+            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+
+    def called(**values: Any) -> int:
+        for name, options in classes.items():
+            values[name] = options(**{each.name: values.pop(each.name) for each in fields(options)})
+        return verb(**values)
+
+    called.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    called.__doc__ = verb.__doc__
+    return called
+
+
+def _options_of(options: Any) -> list[inspect.Parameter]:
+    types = get_type_hints(options, include_extras=True)
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return [
+        inspect.Parameter(each.name, kind, default=each.default, annotation=types[each.name])
+        for each in fields(options)
+    ]

@@ -11,7 +11,7 @@ import typer
 from rondel.cli.database import find, open_existing
 from rondel.cli.events import print_json, print_line, told
 from rondel.cli.language import words
-from rondel.cli.options import Db, Debug, GraphFile, Id
+from rondel.cli.options import Db, GraphFile, Id
 from rondel.cli.show import print_figure, question_text
 from rondel.cli.views import json_line, loop_text, status_text, usage_text
 from rondel.sessions.records import QuestionRecord, Result, questions_of, result_of
@@ -33,7 +33,6 @@ def replay(
         bool, typer.Option("--json", help="Print one JSON event a line, and last the state.")
     ] = False,
     db: Db = None,
-    debug: Debug = False,  # noqa: ARG001
 ) -> int:
     """Rebuild a session up to a point, without calling a model or a function.
 

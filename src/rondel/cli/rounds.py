@@ -6,7 +6,7 @@ import asyncio
 
 from rondel.cli.database import find, open_existing
 from rondel.cli.language import words
-from rondel.cli.options import AsDocument, Db, Debug, Id, Last
+from rondel.cli.options import AsDocument, Db, Id, Last
 from rondel.cli.session_json import print_list
 from rondel.cli.tables import Rows, length, print_table
 from rondel.cli.views import money, number
@@ -33,7 +33,6 @@ def rounds(
     last: Last = None,
     as_json: AsDocument = False,
     db: Db = None,
-    debug: Debug = False,  # noqa: ARG001
 ) -> int:
     """List every round of every loop: score, tokens, cost, duration, why the loop ended, the best.
 

@@ -4,40 +4,65 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 
-from rondel.cli.arguments import merged, parse_change, parse_inputs, parse_object
+from rondel.cli.arguments import Answers, merged, parse_change, parse_inputs, parse_object
 from rondel.cli.database import open_new
 from rondel.cli.failures import complain, problem_text
-from rondel.cli.foreground import Foreground
+from rondel.cli.foreground import Foreground, answers_for
 from rondel.cli.graph_files import open_graph
 from rondel.cli.language import words
-from rondel.cli.options import (
-    AllowCommands,
-    AllowPython,
-    Changes,
-    Compat,
-    Functions,
-    GivenAnswers,
-    InputObject,
-    NoInput,
-)
+from rondel.cli.options import Changes, Compat, GivenAnswers, InputObject
 from rondel.cli.terminal_session import Shown
 from rondel.errors import CallError
 from rondel.graph.names import Names
 from rondel.graph.source import Path
+from rondel.sessions.engine import Engine
 from rondel.sessions.graph import Graph
 from rondel.sessions.stores import Durability
 
 DURABILITIES: tuple[Durability, ...] = ("full", "normal", "off")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewSession(Foreground):
+    """The options by which a new session is shown and kept."""
+
+    db: Annotated[
+        str | None,
+        typer.Option(
+            "--db",
+            metavar="PATH|URL",
+            help="Where the session is kept; else RONDEL_DB or your data folder. "
+            ":memory: keeps nothing.",
+        ),
+    ] = None
+    durability: Annotated[
+        str,
+        typer.Option(
+            "--durability",
+            metavar="full|normal|off",
+            help="What may be lost: nothing; nothing but in a power cut; anything.",
+        ),
+    ] = "normal"
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show tracebacks, and the edges that fire.")
+    ] = False
+
+    def open(self, strict_code: bool = False) -> Engine:  # noqa: ARG002
+        """The engine of the database, which need not exist yet."""
+        durability = _durability(self.durability)
+        return open_new(self.db, durability, self.allow_python, self.allow_commands)
+
+
 def run(
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="A graph: YAML, JSON, or Python with a `graph`.")
     ],
+    *,
     inputs: Annotated[
         list[str] | None,
         typer.Option(
@@ -60,37 +85,13 @@ def run(
         ),
     ] = None,
     compat: Compat = None,
-    db: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PATH|URL",
-            help="Where the session is kept; else RONDEL_DB or your data folder. "
-            ":memory: keeps nothing.",
-        ),
-    ] = None,
-    durability: Annotated[
-        str,
-        typer.Option(
-            metavar="full|normal|off",
-            help="What may be lost: nothing; nothing but in a power cut; anything.",
-        ),
-    ] = "normal",
     debug_loops: Annotated[
         list[str] | None,
         typer.Option(
             "--debug-loop", metavar="HEAD", help="Pause after every round of that loop; repeatable."
         ),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one event a line, and last the result.")
-    ] = False,
-    no_input: NoInput = False,
-    allow_python: AllowPython = False,
-    allow_commands: AllowCommands = False,
-    functions: Functions = None,  # noqa: ARG001
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Show tracebacks, and the edges that fire.")
-    ] = False,
+    foreground: NewSession,
 ) -> int:
     """Run a graph with live progress: rounds, scores, cost.
 
@@ -109,39 +110,32 @@ def run(
         parse_object(input_json) if input_json is not None else {},
         {str(path[1]): value for path, value in changed if _is_input(path)},
     )
-    kept = _durability(durability)
     of_graph = [change for change in changed if not _is_input(change[0])]
     opened = open_graph(file, of_graph, provider, compat)
     for warning in opened.warnings:
         complain(problem_text(warning), "warning")
-    foreground = Foreground(
-        db, as_json, no_input, debug, answers or [], allow_python, allow_commands
-    )
-    foreground.answers_for(opened.graph)
-    debugged = debug_loops or []
-    return asyncio.run(_run(opened.graph, task, attach or [], foreground, kept, debugged))
+    given = answers_for(opened.graph, answers or [])
+    run = _run(opened.graph, task, attach or [], debug_loops or [], given, foreground)
+    return asyncio.run(run)
 
 
 async def _run(
     graph: Graph,
     task: dict[str, Any],
     files: Sequence[str],
-    foreground: Foreground,
-    durability: Durability,
     debugged: Sequence[str],
+    given: Answers,
+    foreground: Foreground,
 ) -> int:
     if files and "attachments" in task:
         raise CallError("-i attachments=... and --attach say the same; use one of them")
-    async with open_new(
-        foreground.db, durability, foreground.allow_python, foreground.allow_commands
-    ) as engine:
+    async with foreground.open() as engine:
         engine.bind(graph)  # what is wrong with it is told before a file is kept
         if files:
             task = {**task, "attachments": [await engine.attach(file) for file in files]}
         session = await engine.start(graph, task, debug=debugged)
-        return await foreground.show(
-            engine, session, words("running {graph}", graph=graph.id), Shown()
-        )
+        title = words("running {graph}", graph=graph.id)
+        return await foreground.show(engine, session, title, Shown(), given)
 
 
 def _is_input(path: Path) -> bool:

@@ -10,7 +10,7 @@ import typer
 
 from rondel.cli.language import words
 from rondel.cli.logs import LogFormat, log_as
-from rondel.cli.options import AllowCommands, AllowPython, Db, Debug, Functions
+from rondel.cli.options import AllowCommands, AllowPython, Db, Functions
 from rondel.dispatch.dispatcher import QUEUE
 from rondel.dispatch.dispatchers import NAMES
 from rondel.errors import CallError
@@ -56,7 +56,6 @@ def serve(
     opened: Annotated[bool, typer.Option("--open", help="Open the pages in a browser.")] = False,
     db: Db = None,
     log_format: LogFormat = None,
-    debug: Debug = False,  # noqa: ARG001
 ) -> int:
     """Serve the API and the web pages until Ctrl-C.
 

@@ -9,7 +9,7 @@ import typer
 
 from rondel.cli.database import open_existing
 from rondel.cli.language import words
-from rondel.cli.options import AsDocument, Db, Debug
+from rondel.cli.options import AsDocument, Db
 from rondel.cli.session_json import document, driver_text, row_json
 from rondel.cli.tables import moment, print_table, short
 from rondel.cli.views import json_line
@@ -43,7 +43,6 @@ def sessions(
     ] = None,
     as_json: AsDocument = False,
     db: Db = None,
-    debug: Debug = False,  # noqa: ARG001
 ) -> int:
     """List sessions, newest first.
 

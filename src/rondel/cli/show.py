@@ -11,7 +11,7 @@ import typer
 
 from rondel.cli.database import NextCommands, find, next_commands, open_existing
 from rondel.cli.language import translated, translated_lines, words
-from rondel.cli.options import AsDocument, Db, Debug, Id, Last
+from rondel.cli.options import AsDocument, Db, Id, Last
 from rondel.cli.session_json import print_with_lists, session_json
 from rondel.cli.sessions import inputs_text
 from rondel.cli.tables import cells, length, moment, print_table, short, wide
@@ -35,7 +35,6 @@ def show(
     last: Last = None,
     as_json: AsDocument = False,
     db: Db = None,
-    debug: Debug = False,  # noqa: ARG001
 ) -> int:
     """Show a session: its state, inputs, loops, cost, open questions and output."""
     if last is not None and not steps:

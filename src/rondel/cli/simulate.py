@@ -13,7 +13,7 @@ import typer
 from rondel.cli.arguments import merged, parse_change, parse_inputs, parse_object
 from rondel.cli.graph_files import Change, open_graph
 from rondel.cli.language import translated, words
-from rondel.cli.options import Changes, Compat, Debug, Functions, InputObject
+from rondel.cli.options import Changes, Compat, Functions, InputObject
 from rondel.cli.screen import below
 from rondel.cli.tables import print_table, wide
 from rondel.cli.views import json_line, money
@@ -45,7 +45,6 @@ def simulate(
     plot: Annotated[
         str | None, typer.Option("--plot", metavar="OUT.svg", help="Draw the distributions.")
     ] = None,
-    debug: Debug = False,  # noqa: ARG001
 ) -> int:
     """Run a graph many times on simulated models: rounds, exit reasons, cost, what is never taken.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rondel.cli.language import words
-from rondel.cli.options import Db, Debug
+from rondel.cli.options import Db
 from rondel.cli.screen import visible
 from rondel.errors import CallError
 from rondel.graph.names import Names
@@ -30,7 +30,6 @@ def tokens(
         typer.Option(metavar="G", help="Only what is of this group; may repeat. Default: all."),
     ] = None,
     db: Db = None,
-    debug: Debug = False,  # noqa: ARG001
 ) -> int:
     """Make, list and revoke the tokens of `rondel serve`.
 

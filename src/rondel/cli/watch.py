@@ -11,7 +11,7 @@ from rondel.cli.failures import complain
 from rondel.cli.foreground import EXIT_CODES, STOPPED, Foreground, tell_failure
 from rondel.cli.language import words
 from rondel.cli.live.view import view_for
-from rondel.cli.options import Db, Debug, Id
+from rondel.cli.options import Db, Id
 from rondel.cli.terminal_session import past_of
 from rondel.cli.views import PlainView, content_text
 from rondel.engine.core.state import ENDED
@@ -24,7 +24,7 @@ RECENT = 50
 """How many of the newest steps are looked through for one that has just ended."""
 
 
-def watch(session: Id, db: Db = None, debug: Debug = False) -> int:  # noqa: ARG001
+def watch(session: Id, db: Db = None) -> int:
     """Follow a session until it ends, whichever process drives it, in the view of rondel run.
 
     It begins with what was under way, and changes nothing: questions are shown, and answered
@@ -42,7 +42,7 @@ async def _watch(id: str, db: str | None) -> int:
     async with open_existing(db) as engine:
         session = find(engine, id)
         if session.status in ENDED:
-            return Foreground(db).report(session)
+            return Foreground(db=db).report(session)
         view = view_for(session.plan)
         try:
             await _follow(engine, session, view, db)

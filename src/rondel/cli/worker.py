@@ -11,7 +11,7 @@ import typer
 
 from rondel.cli.language import words
 from rondel.cli.logs import LogFormat, log_as
-from rondel.cli.options import AllowCommands, AllowPython, Db, Debug, Functions
+from rondel.cli.options import AllowCommands, AllowPython, Db, Functions
 from rondel.dispatch.dispatcher import CONCURRENCY, QUEUE
 from rondel.dispatch.dispatchers import NAMES, PROCRASTINATE, dispatcher
 from rondel.dispatch.worker import GRACE, Worker
@@ -48,7 +48,6 @@ def worker(
     allow_commands: AllowCommands = False,
     functions: Functions = None,  # noqa: ARG001
     log_format: LogFormat = None,
-    debug: Debug = False,  # noqa: ARG001
 ) -> int:
     """Drive sessions until SIGTERM or Ctrl-C; others go on with what is under way then."""
     log_as(log_format)
