@@ -6,12 +6,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from rondel.certificate.bounds import CONTRACT, DEFAULT, Bound, bound_of
-from rondel.certificate.cost import NOTHING, Cost
-from rondel.certificate.forest import Body, Forest, cap_of, contract_of, forest_of
+from rondel.certificate.bounds import Bound, Prover, bound_of
+from rondel.certificate.cost import NOTHING, Cost, WorstCases, worst_cases_of
+from rondel.certificate.forest import Body, Forest, forest_of
 from rondel.certificate.guaranteed import guarantees_of
-from rondel.certificate.proof import Prover
-from rondel.certificate.worst_cases import WorstCases, worst_cases_of
 from rondel.graph.guarantees import Calls, Guarantee
 from rondel.graph.plan import Plan
 
@@ -54,19 +52,11 @@ def certify(plan: Plan) -> Certificate:
     forest = forest_of(plan)
     guarantees = guarantees_of(plan)
     prover = Prover(plan, guarantees)
-    bounds = {loop: _bound(plan, loop, prover) for loop in forest.loops}
+    bounds = {loop: bound_of(loop, prover) for loop in forest.loops}
     totals = _Totals(forest, worst_cases_of(forest, bounds, guarantees))
     whole = totals.certificate()
     why = unbounded(plan, whole.cost, whole.executions, guarantees)
     return replace(whole, guarantees=tuple(guarantees), unbounded=why)
-
-
-def _bound(plan: Plan, loop: Body, prover: Prover) -> Bound:
-    if loop.scope is not None:
-        return bound_of(plan, loop, prover)
-    contract = contract_of(plan, loop)
-    declared = contract is not None and contract.max_rounds is not None
-    return Bound(cap_of(plan, loop), CONTRACT if declared else DEFAULT)
 
 
 class _Totals:
@@ -100,7 +90,7 @@ class _Totals:
             rounds = self._capped(counts[body] * self._worst_cases.rounds(body))
             for name, entries in self._shares(body, parents, counts[body]):
                 self._note(body, name, entries, totals[body])
-            for loop in (loop for heads in body.loops for loop in heads):
+            for loop in body.inner:
                 counts[loop] = rounds
                 totals[loop] = self._run_cost(loop, rounds).at_most(totals[body])
             self._run(body, counts[body], rounds, parents)

@@ -6,16 +6,17 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 
 from rondel.certificate.bounds import DEFAULT
-from rondel.certificate.forest import Body, contract_of
+from rondel.certificate.forest import Body
 from rondel.certificate.guaranteed import fires_along, is_contract_way, may_fire
-from rondel.certificate.lint_context import Lint, LintContext
-from rondel.graph.plan import CONTRACT_LABELS, PlanEdge, Scope
+from rondel.certificate.lint_context import LintContext
+from rondel.errors import Problem
+from rondel.graph.plan import CONTRACT_LABELS, NO_CONTRACT, PlanEdge, Scope
 
 NEAR = 0.7
 """From this similarity on, a label was probably meant to be one of the contract's."""
 
 
-def no_exit(known: LintContext) -> Iterator[Lint]:
+def no_exit(known: LintContext) -> Iterator[Problem]:
     """A loop that nothing leaves, without an end node in it."""
     for body, scope, head in known.loops:
         ends = known.graph_of(head).ends
@@ -25,11 +26,10 @@ def no_exit(known: LintContext) -> Iterator[Lint]:
             continue
         message = f"the loop {known.name(head)} has no way out, and no end node is in it"
         hint = "lead an edge out of it, or name one of its nodes in 'end'"
-        problem = known.places.loop(head, contract_of(known.plan, body), message, hint)
-        yield Lint("no_exit", problem)
+        yield known.places.loop(body, message, hint)
 
 
-def dead_exit(known: LintContext) -> Iterator[Lint]:
+def dead_exit(known: LintContext) -> Iterator[Problem]:
     """An edge out of a loop that neither a message nor a contract takes."""
     for body, scope, head in known.loops:
         for index in scope.exits:
@@ -41,7 +41,7 @@ def dead_exit(known: LintContext) -> Iterator[Lint]:
                     f"be taken: {why}"
                 )
                 hint = "mend its condition or its label, or remove it"
-                yield Lint("dead_exit", known.places.edge(index, message, hint))
+                yield known.places.edge(index, message, hint)
 
 
 def _why_dead(known: LintContext, edge: PlanEdge, scope: Scope) -> str:
@@ -62,12 +62,12 @@ def _why_dead(known: LintContext, edge: PlanEdge, scope: Scope) -> str:
 
 def _taken_further_in(body: Body, index: int) -> bool:
     """Whether some loop inside takes the edge as its own way out."""
-    work = [loop for heads in body.loops for loop in heads]
+    work = body.inner
     while work:
         loop = work.pop()
         if loop.scope is None or index in loop.scope.ways:
             return True
-        work.extend(inner for heads in loop.loops for inner in heads)
+        work.extend(loop.inner)
     return False
 
 
@@ -75,7 +75,7 @@ def _can_fire(known: LintContext, edge: PlanEdge) -> bool:
     return may_fire(edge) and not is_contract_way(edge) and not known.never_taken(edge)
 
 
-def fires_together(known: LintContext) -> Iterator[Lint]:
+def fires_together(known: LintContext) -> Iterator[Problem]:
     """An edge that stays in a loop and one that leaves it, which fire for the same messages."""
     for body, _, head in known.loops:
         inside = set(body.nodes)
@@ -89,13 +89,13 @@ def fires_together(known: LintContext) -> Iterator[Lint]:
             pairs = ((stay, leave) for leave in leaving for stay in staying)
             both = next((pair for pair in pairs if fires_along(*pair)), None)
             if both is not None:
-                yield _together(known, head, *both, ends=_can_end(known, body))
+                yield _together(known, body, head, *both)
 
 
-def near_label(known: LintContext) -> Iterator[Lint]:
+def near_label(known: LintContext) -> Iterator[Problem]:
     """An exit of a loop with a contract, whose label is nearly one that the contract takes."""
     for body, scope, head in known.loops:
-        if contract_of(known.plan, body) is None:
+        if body.contract is NO_CONTRACT:
             continue
         for index in scope.exits:
             edge = known.plan.edges[index]
@@ -107,30 +107,23 @@ def near_label(known: LintContext) -> Iterator[Lint]:
                 f"the exit {known.edge_name(edge)} of the loop {known.name(head)} is labelled "
                 f"{label!r}, which its contract does not know: the edge fires by its condition"
             )
-            yield Lint(
-                "near_label", known.places.edge(index, message, f"did you mean {near[0]!r}?")
-            )
-
-
-def _can_end(known: LintContext, body: Body) -> bool:
-    contract = contract_of(known.plan, body)
-    return contract is not None and (contract.has_goal or contract.ends_at_limit)
+            yield known.places.edge(index, message, f"did you mean {near[0]!r}?")
 
 
 def _together(
-    known: LintContext, head: int, stay: PlanEdge, leave: PlanEdge, *, ends: bool
-) -> Lint:
+    known: LintContext, body: Body, head: int, stay: PlanEdge, leave: PlanEdge
+) -> Problem:
     message = (
         f"whenever {known.edge_name(stay)} fires, {known.edge_name(leave)} does too, and ends "
         f"the loop {known.name(head)}"
     )
     hint = "give them conditions that exclude each other, or set trigger: false on the one out"
-    if ends:
+    if body.contract.has_goal or body.contract.ends_at_limit:
         hint = "label the one out 'goal' or 'limit', so that only the contract takes it, or " + hint
-    return Lint("fires_together", known.places.edge(leave.index, message, hint))
+    return known.places.edge(leave.index, message, hint)
 
 
-def two_entries(known: LintContext) -> Iterator[Lint]:
+def two_entries(known: LintContext) -> Iterator[Problem]:
     """A loop that is entered at several nodes."""
     for body in known.forest.loops:
         group = body.group
@@ -140,18 +133,16 @@ def two_entries(known: LintContext) -> Iterator[Lint]:
         shown = ", ".join(names[:5]) + (" and more" if len(names) > 5 else "")
         message = f"a loop can be entered at several nodes: {shown}; at two at once it fails"
         hint = "lead all edges into the loop to one node"
-        yield Lint("two_entries", known.places.node(group.entries[1], message, hint))
+        yield known.places.node(group.entries[1], message, hint)
 
 
-def unproven_guard(known: LintContext) -> Iterator[Lint]:
+def unproven_guard(known: LintContext) -> Iterator[Problem]:
     """A loop that only the default cap bounds, though a node is there to bound it."""
-    heads = {known.plan.nodes[head].id: (body, head) for body, _, head in known.loops}
+    bodies = {known.plan.nodes[head].id: body for body, _, head in known.loops}
     for loop in known.certificate.loops:
-        if loop.bound.source != DEFAULT or loop.head not in heads:
+        if loop.bound.source != DEFAULT or loop.head not in bodies:
             continue
-        body, head = heads[loop.head]
         for told in loop.bound.unproven:
             message = f"the loop {loop.head!r}: {told}"
             hint = "set max_rounds in the loop's contract"
-            problem = known.places.loop(head, contract_of(known.plan, body), message, hint)
-            yield Lint("unproven_guard", problem)
+            yield known.places.loop(bodies[loop.head], message, hint)

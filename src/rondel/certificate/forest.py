@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
-from rondel.graph.plan import InnerLoop, Plan, Scope
-from rondel.graph.spec import DEFAULT_MAX_ROUNDS, LoopSpec
+from rondel.graph.plan import NO_CONTRACT, InnerLoop, Plan, Scope
+from rondel.graph.spec import DEFAULT_MAX_ROUNDS, GraphSpec, LoopSpec
 
 
 @dataclass(slots=True, eq=False)
@@ -20,8 +20,21 @@ class Body:
     around: Body | None = None
     owner: int | None = None
     """For a graph inside a node, that node."""
+    contract: LoopSpec = NO_CONTRACT
+    """The contract that the file gives a loop."""
     loops: list[list[Body]] = field(default_factory=list)
     """Every loop directly in it, once for each head."""
+
+    @property
+    def inner(self) -> list[Body]:
+        """All loops directly in it, whichever head they are entered at."""
+        return [loop for heads in self.loops for loop in heads]
+
+    @property
+    def cap(self) -> int:
+        """The most rounds that the engine allows a loop."""
+        declared = self.contract.max_rounds
+        return DEFAULT_MAX_ROUNDS if declared is None else declared
 
     @property
     def plain(self) -> list[int]:
@@ -36,6 +49,13 @@ class Body:
         if self.group is not None:
             return self.group.nodes
         return () if self.scope is None else self.scope.nodes
+
+    def ways(self, plan: Plan) -> Collection[int]:
+        """The edges by which a loop's contract may leave it."""
+        if self.scope is not None:
+            return self.scope.ways
+        out = (index for node in self.nodes for index in plan.nodes[node].out)
+        return [index for index in out if plan.edges[index].trigger]
 
 
 @dataclass(slots=True, eq=False)
@@ -59,34 +79,28 @@ class Forest:
 
 def forest_of(plan: Plan) -> Forest:
     """The forest of a plan; nothing is compiled that the plan has not compiled already."""
-    scopes: list[tuple[Scope, int | None]] = [(plan.root, None)]
+    graphs = [_graph(plan, plan.spec, plan.root, None)]
     for node in plan.nodes:
-        if node.inner is not None:
-            scopes.append((node.inner, node.index))
-    return Forest(plan, [_graph(scope, owner) for scope, owner in scopes])
+        if node.inner is not None and node.spec.inner is not None:
+            graphs.append(_graph(plan, node.spec.inner, node.inner, node.index))
+    return Forest(plan, graphs)
 
 
-def _graph(scope: Scope, owner: int | None) -> list[Body]:
+def _graph(plan: Plan, spec: GraphSpec, scope: Scope, owner: int | None) -> list[Body]:
     bodies = [Body(scope, owner=owner)]
     for body in bodies:
         for item in body.scope.items if body.scope is not None else ():
             if isinstance(item, InnerLoop):
-                loops = [Body(item.scopes.get(head), item, head, body) for head in item.entries]
+                loops = [
+                    Body(
+                        item.scopes.get(head),
+                        item,
+                        head,
+                        body,
+                        contract=spec.loops.get(plan.nodes[head].name, NO_CONTRACT),
+                    )
+                    for head in item.entries
+                ]
                 body.loops.append(loops)
                 bodies.extend(loops)
     return bodies
-
-
-def contract_of(plan: Plan, body: Body) -> LoopSpec | None:
-    """The contract that the file gives a loop."""
-    assert body.head is not None  # noqa: S101
-    node = plan.nodes[body.head]
-    graph = plan.spec if node.owner is None else plan.nodes[node.owner].spec.inner
-    return None if graph is None else graph.loops.get(node.name)
-
-
-def cap_of(plan: Plan, body: Body) -> int:
-    """The most rounds that the engine allows a loop."""
-    contract = contract_of(plan, body)
-    declared = None if contract is None else contract.max_rounds
-    return DEFAULT_MAX_ROUNDS if declared is None else declared

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Any
 
+from rondel.certificate.bounds import MOST_GUARDS
 from rondel.certificate.flow import Flow, Gives, gives_key
-from rondel.certificate.forest import cap_of, contract_of
 from rondel.certificate.guaranteed import may_fire
-from rondel.certificate.lint_context import Lint, LintContext
-from rondel.certificate.loop_paths import paths_of
-from rondel.certificate.proof import MOST_GUARDS
+from rondel.certificate.lint_context import LintContext
+from rondel.certificate.loop_paths import LoopPaths
 from rondel.engine.message import Message
+from rondel.errors import Problem
 from rondel.graph.guarantees import NO_RECALL, Guarantee, Recalling, Textual, keeps_to
 from rondel.graph.plan import PlanEdge
 from rondel.graph.spec import LoopSpec
@@ -23,7 +23,7 @@ MOST_SPEAKERS = 200
 """The most nodes that are checked for words that no edge waits for."""
 
 
-def guard_outside(known: LintContext) -> Iterator[Lint]:
+def guard_outside(known: LintContext) -> Iterator[Problem]:
     """A node that counts rounds, outside the loop that it was to guard."""
     looped = {node for body, _, _ in known.loops for node in body.nodes}
     for node, guarantee in enumerate(known.guarantees):
@@ -41,14 +41,14 @@ def guard_outside(known: LintContext) -> Iterator[Lint]:
             )
             target = known.plan.nodes[head].name
             hint = f"lead an edge from it back to {target!r}, so that it is in the loop"
-            yield Lint("guard_outside", known.places.node(node, message, hint))
+            yield known.places.node(node, message, hint)
 
 
-def guard_in_the_way(known: LintContext) -> Iterator[Lint]:
+def guard_in_the_way(known: LintContext) -> Iterator[Problem]:
     """A node that is silent below its limit, on every way round."""
     for body, _, head in known.loops:
         guards = [node for node in body.plain if _is_silent_at_first(known.guarantees[node])]
-        ways = paths_of(known.plan, body) if guards else None
+        ways = LoopPaths(known.plan, body) if guards else None
         for node in guards[:MOST_GUARDS]:
             if ways is not None and ways.around(node, lambda _source, _edge: True) is None:
                 message = (
@@ -56,7 +56,7 @@ def guard_in_the_way(known: LintContext) -> Iterator[Lint]:
                     f"{known.name(node)}, which is silent until its limit: the loop ends in round 1"
                 )
                 hint = "lead an edge past it back to the head, and one beside that to it"
-                yield Lint("guard_in_the_way", known.places.node(node, message, hint))
+                yield known.places.node(node, message, hint)
 
 
 def _is_silent_at_first(guarantee: Guarantee) -> bool:
@@ -64,15 +64,14 @@ def _is_silent_at_first(guarantee: Guarantee) -> bool:
     return guard is not None and guard.silent and guard.rounds != 1
 
 
-def out_of_reach(known: LintContext) -> Iterator[Lint]:
+def out_of_reach(known: LintContext) -> Iterator[Problem]:
     """A limit that needs more rounds than its loop can have."""
     for body, _, head in known.loops:
-        cap, contract = cap_of(known.plan, body), contract_of(known.plan, body)
         for node in body.plain:
             guard = known.guarantees[node].guard
             if guard is None or guard.rounds is None or guard.says is not None:
                 continue
-            most = cap if guard.by_round else known.certificate.executions[node]
+            most = body.cap if guard.by_round else known.certificate.executions[node]
             if most >= guard.rounds:
                 continue
             source = guard.source.format(known.name(node))
@@ -82,13 +81,13 @@ def out_of_reach(known: LintContext) -> Iterator[Lint]:
                 f"it {most:,} at most"
             )
             hint = f"raise max_rounds of the loop to {guard.rounds:,}, or lower its own limit"
-            yield Lint("out_of_reach", known.places.loop(head, contract, message, hint))
+            yield known.places.loop(body, message, hint)
 
 
 # Scores
 
 
-def unfed_score(known: LintContext) -> Iterator[Lint]:
+def unfed_score(known: LintContext) -> Iterator[Problem]:
     """A threshold for a score that no message in the loop can have."""
     flows: dict[tuple[str, ...], Flow] = {}
     for body, scope, head in known.loops:
@@ -112,12 +111,11 @@ def unfed_score(known: LintContext) -> Iterator[Lint]:
                 f"let an agent of the loop end with '{path.capitalize()}: N', a function return "
                 f"{{'{path}': N}}, or set where it is with 'score'"
             )
-            problem = known.places.loop(head, contract_of(known.plan, body), message, hint)
-            yield Lint("unfed_score", problem)
+            yield known.places.loop(body, message, hint)
     yield from _unfed_nodes(known)
 
 
-def _unfed_nodes(known: LintContext) -> Iterator[Lint]:
+def _unfed_nodes(known: LintContext) -> Iterator[Problem]:
     flows: dict[str, Flow] = {}
     for node, guarantee in enumerate(known.guarantees):
         key = guarantee.reads
@@ -128,7 +126,7 @@ def _unfed_nodes(known: LintContext) -> Iterator[Lint]:
         if flows[key].source(node) is None:
             message = f"{known.name(node)} waits for data.{key}, which nothing that reaches it has"
             hint = f"let a node before it emit {key!r}, or drop the threshold"
-            yield Lint("unfed_score", known.places.node(node, message, hint))
+            yield known.places.node(node, message, hint)
 
 
 def _wanted(contract: LoopSpec) -> str:
@@ -157,7 +155,7 @@ def _has_value(data: dict[str, Any], text: str, path: tuple[str, ...]) -> bool:
 # Words
 
 
-def left_to_nobody(known: LintContext) -> Iterator[Lint]:
+def left_to_nobody(known: LintContext) -> Iterator[Problem]:
     """A node that the result depends on, whose words may pass none of its edges."""
     looked = 0
     for node, guarantee in enumerate(known.guarantees):
@@ -172,7 +170,7 @@ def left_to_nobody(known: LintContext) -> Iterator[Lint]:
             said = f"{unheard!r}" if unheard else "a message without any of their words"
             message = f"no edge out of {known.name(node)} fires for {said}; the run may end there"
             hint = "add an edge for it, or make one condition the opposite of the others"
-            yield Lint("left_to_nobody", known.places.node(node, message, hint))
+            yield known.places.node(node, message, hint)
 
 
 def _unheard(known: LintContext, edges: Sequence[PlanEdge], guarantee: Guarantee) -> str | None:
@@ -214,7 +212,7 @@ def _is_needed(known: LintContext, node: int) -> bool:
     return True
 
 
-def forgets(known: LintContext) -> Iterator[Lint]:
+def forgets(known: LintContext) -> Iterator[Problem]:
     """A head that is shown neither the task nor what it said in the round before."""
     for _, scope, head in known.loops:
         node = known.plan.nodes[head]
@@ -228,4 +226,4 @@ def forgets(known: LintContext) -> Iterator[Lint]:
             "its recall is off, and its context_window is 0"
         )
         hint = "drop recall from its config, or set a context_window"
-        yield Lint("forgets", known.places.node(head, message, hint))
+        yield known.places.node(head, message, hint)

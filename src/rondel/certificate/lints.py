@@ -5,8 +5,7 @@ from __future__ import annotations
 from rondel.certificate import exit_lints, guard_lints
 from rondel.certificate.certificate import Certificate, certify
 from rondel.certificate.forest import forest_of
-from rondel.certificate.lint_context import Lint, LintContext
-from rondel.certificate.places import Places
+from rondel.certificate.lint_context import Lint, LintContext, Places
 from rondel.engine.registry import Registry
 from rondel.graph.plan import Plan
 
@@ -24,6 +23,7 @@ LINTS = (
     guard_lints.out_of_reach,
     exit_lints.unproven_guard,
 )
+"""The code of a lint is the name of its function."""
 
 
 NO_GOAL = frozenset(
@@ -57,5 +57,5 @@ def lints_of(plan: Plan, certificate: Certificate, registry: Registry) -> list[L
     """All lints of a graph in the order of its lines, each message once."""
     guarantees = certificate.guarantees
     known = LintContext(plan, forest_of(plan), guarantees, certificate, registry, Places(plan))
-    found = {lint.problem: lint for check in LINTS for lint in check(known)}
+    found = {problem: Lint(check.__name__, problem) for check in LINTS for problem in check(known)}
     return sorted(found.values(), key=lambda lint: (lint.problem.file, lint.problem.line or 0))

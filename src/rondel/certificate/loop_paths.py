@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
 
 from rondel.certificate.forest import Body
 from rondel.certificate.guaranteed import may_fire
@@ -15,13 +14,26 @@ Hop = tuple[int, PlanEdge | None]
 Allowed = Callable[[int, PlanEdge], bool]
 
 
-@dataclass(slots=True, eq=False)
 class LoopPaths:
-    """Which node may start which in one round of a loop."""
+    """Which node may start which in one round of a loop that is compiled."""
 
-    plan: Plan
-    body: Body
-    hops: dict[int, list[Hop]] = field(default_factory=dict)
+    def __init__(self, plan: Plan, body: Body) -> None:
+        self.body = body
+        inside = set(body.nodes)
+        self._hops: dict[int, list[Hop]] = {node: [] for node in inside}
+        for node in inside:
+            for index in plan.nodes[node].out:
+                edge = plan.edges[index]
+                if edge.target in inside and may_fire(edge):
+                    self._hops[node].append((edge.target, edge))
+        work = body.inner
+        while work:
+            loop = work.pop()
+            work.extend(loop.inner)
+            for index in loop.ways(plan):
+                target = plan.edges[index].target
+                if loop.head is not None and target in inside:
+                    self._hops[loop.head].append((target, None))
 
     def around(self, without: int | None, allowed: Allowed) -> list[int] | None:
         """A path from the head back to it that avoids a node and uses only allowed edges, or None.
@@ -37,7 +49,7 @@ class LoopPaths:
         came: dict[int, int] = {}
         work = [head]
         for node in work:
-            for target, edge in self.hops.get(node, ()):
+            for target, edge in self._hops.get(node, ()):
                 if edge is not None and not allowed(node, edge):
                     continue
                 if target == head:
@@ -56,37 +68,3 @@ class LoopPaths:
             if node != head:
                 way.append(node)
         return [head, *reversed(way)]
-
-
-def paths_of(plan: Plan, body: Body) -> LoopPaths:
-    """The paths of a loop that is compiled."""
-    inside = set(body.nodes)
-    paths = LoopPaths(plan, body, {node: [] for node in inside})
-    for node in inside:
-        for index in plan.nodes[node].out:
-            edge = plan.edges[index]
-            if edge.target in inside and may_fire(edge):
-                paths.hops[node].append((edge.target, edge))
-    for head, index in _forced(plan, body):
-        target = plan.edges[index].target
-        if target in inside:
-            paths.hops[head].append((target, None))
-    return paths
-
-
-def _forced(plan: Plan, body: Body) -> Iterator[tuple[int, int]]:
-    """The heads of the loops inside a loop, with the edges that their contracts may fire."""
-    work = [loop for loops in body.loops for loop in loops]
-    while work:
-        loop = work.pop()
-        assert loop.head is not None  # noqa: S101
-        if loop.scope is not None:
-            yield from ((loop.head, edge) for edge in loop.scope.ways)
-            work.extend(inner for loops in loop.loops for inner in loops)
-        else:
-            yield from (
-                (loop.head, index)
-                for node in loop.nodes
-                for index in plan.nodes[node].out
-                if plan.edges[index].trigger
-            )

@@ -8,8 +8,8 @@ from rondel.certificate import Certificate, Cost, LoopCertificate, certify
 from rondel.graph.plan import Plan
 
 
-class WorstCase(msgspec.Struct, frozen=True):
-    """The most of each figure; null means no bound."""
+class RunWorstCase(msgspec.Struct, frozen=True):
+    """The worst case of a whole run: the most of each figure; null means no bound."""
 
     steps: int
     model_calls: int | None
@@ -51,9 +51,9 @@ def summaries_of(certificate: Certificate) -> list[LoopSummary]:
     return [_summary(loop) for loop in certificate.loops]
 
 
-def worst_case(cost: Cost) -> WorstCase:
+def worst_case(cost: Cost) -> RunWorstCase:
     """A cost as `check` shows it."""
-    return WorstCase(cost.steps, cost.calls, cost.tokens, _rounded(cost.usd))
+    return RunWorstCase(cost.steps, cost.calls, cost.tokens, _rounded(cost.usd))
 
 
 def label_width(loops: list[LoopSummary]) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from rondel.certificate import DEFAULT, Certificate, lints_of
-from rondel.certificate.loop_summaries import LoopSummary, WorstCase, summaries_of, worst_case
+from rondel.certificate.loop_summaries import LoopSummary, RunWorstCase, summaries_of, worst_case
 from rondel.errors import Problem
 from rondel.sessions.graph import Graph
 from rondel.sessions.permissions import Start
@@ -22,7 +22,7 @@ class Findings(msgspec.Struct):
     errors: list[dict[str, Any]]
     warnings: list[dict[str, Any]]
     loops: list[LoopSummary] = []
-    worst_case: WorstCase | None = None
+    worst_case: RunWorstCase | None = None
     unbounded: list[str] = []
     """Why figures of the worst case are null."""
     starts: list[Start] = []

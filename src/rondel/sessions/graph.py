@@ -472,7 +472,7 @@ def check_prices(plan: Plan) -> None:
     budgets = [loop.budget for graph in graphs for loop in graph.loops.values()]
     if all(budget.usd is None for budget in (plan.spec.limits.budget, *budgets)):
         return
-    from rondel.certificate.pricing import unpriced
+    from rondel.certificate.cost import unpriced
 
     if problems := unpriced(plan):
         raise GraphError(problems)
