@@ -50,16 +50,16 @@ class ChoiceConfig(ProviderConfig):
         return cls.registry.names(cls.kind)
 
     @classmethod
-    def unknown(cls, provider: str) -> str:
+    def refusal(cls, provider: str, hint: str) -> str:
         """What is said of a name that may not."""
-        return f"there is no provider {provider!r}"
+        return f"there is no provider {provider!r}; {hint}"
 
     @field_validator("provider")
     @classmethod
     def _provider_is_known(cls, provider: str) -> str:
         known = Names(cls.known())
         if provider not in known:
-            raise ValueError(f"{cls.unknown(provider)}; {known.hint(provider)}")
+            raise ValueError(cls.refusal(provider, known.hint(provider)))
         return provider
 
     @model_validator(mode="after")

@@ -51,8 +51,8 @@ class EmbeddingConfig(ChoiceConfig):
     provider: str = Field("simulated", description="Whose model embeds.")
 
     @classmethod
-    def unknown(cls, provider: str) -> str:
-        return f"no provider {provider!r} embeds"
+    def refusal(cls, provider: str, hint: str) -> str:
+        return f"no provider {provider!r} embeds; {hint}"
 
     def built(self, registry: Registry) -> Embedder:
         """The embedder, ready to be asked."""

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, PrivateAttr, SecretStr
 
 from rondel.engine.message import Message, Part
 from rondel.engine.protocols import Usage
+from rondel.graph.json_in_text import objects_in
 from rondel.graph.spec import Price
 from rondel.models.redaction import Text
 
@@ -198,6 +199,11 @@ class Answer:
     def is_cut_off(self) -> bool:
         """Whether the model stopped before its answer was whole."""
         return self.finish_reason.lower() in INCOMPLETE
+
+    @property
+    def objects(self) -> list[dict[str, Any]]:
+        """Its data, then the JSON objects in its text, from the last one."""
+        return [self.data, *reversed(objects_in(self.content))]
 
     def turn(self, results: Sequence[ToolResult] = (), reply: str = "") -> Turn:
         """This answer as a past turn of the next request."""

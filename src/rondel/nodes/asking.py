@@ -50,10 +50,6 @@ class Asker:
     fallback: tuple[tuple[str, Model], ...] = ()
     """Further models by their names, asked in this order when those before cannot answer."""
 
-    async def ask(self, ctx: Context, request: Request, agent: str) -> Answer:
-        """The model's answer in its role, paid for, and streamed under the name `agent`."""
-        return (await self.hear(ctx, request, agent)).answer
-
     async def hear(self, ctx: Context, request: Request, agent: str, asked: str = "") -> Heard:
         """The answer and the number of calls it took; a schema in the request is not checked."""
         if self.toolbox is None and (self.schema is None or request.schema is not None):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -19,6 +19,8 @@ from rondel.tools.context import ToolContext
 
 NAME_CHARACTERS = 64
 """The most characters of a tool's name in the journal; a model may invent any name."""
+
+Result = TypeVar("Result")
 
 Ask = Callable[[Request], Awaitable[Answer]]
 
@@ -131,16 +133,10 @@ class Conversation:
         refusals = [
             await self._refusal(call, place, toolbox) for place, call in enumerate(answer.calls, 1)
         ]
-        calls = [
+        executions = await all_done(
             self._called(call, place, toolbox, refusals[place - 1])
             for place, call in enumerate(answer.calls, 1)
-        ]
-        # All run to their end even if one cannot: what they did is journalled.
-        done = await asyncio.gather(*calls, return_exceptions=True)
-        errors = [each for each in done if isinstance(each, BaseException)]
-        if errors:  # what ends the step for good goes before what may be tried again
-            raise next((each for each in errors if not isinstance(each, Exception)), errors[0])
-        executions = [each for each in done if isinstance(each, dict)]
+        )
         results = [
             result_of(call, execution)
             for call, execution in zip(answer.calls, executions, strict=True)
@@ -208,6 +204,16 @@ class Conversation:
             f"{self._who} gave no answer that fits its JSON Schema, asked twice: "
             f"{'; '.join(misfit.errors)}; simplify the schema, or take another model"
         )
+
+
+async def all_done(calls: Iterable[Awaitable[Result]]) -> list[Result]:
+    """What the calls return. All run to their end even if one fails: what they did is journalled
+    and paid for. An error that ends the step for good goes before one that may be tried again."""
+    done = await asyncio.gather(*calls, return_exceptions=True)
+    errors = [each for each in done if isinstance(each, BaseException)]
+    if errors:
+        raise next((each for each in errors if not isinstance(each, Exception)), errors[0])
+    return [each for each in done if not isinstance(each, BaseException)]
 
 
 class _Fits(Exception):

@@ -30,7 +30,7 @@ from rondel.nodes.agent import AgentConfig
 from rondel.nodes.agent_guarantee import calls_of
 from rondel.nodes.asking import Asker
 from rondel.nodes.consensus import agrees
-from rondel.nodes.debate_prompts import Prompts
+from rondel.nodes.debate_prompts import DebatePrompts
 from rondel.nodes.panel import AgentName, Hearing, topic_of
 from rondel.nodes.verdicts import (
     Lead,
@@ -38,7 +38,6 @@ from rondel.nodes.verdicts import (
     is_shared,
     is_stable,
     lead_in,
-    said_in,
     verdict_in,
 )
 
@@ -180,7 +179,7 @@ class DebateProcessor:
 
     async def process(self, ctx: Context) -> Emit:
         hearing = Hearing(ctx, self._agents, dict(ctx.state or {}))
-        prompts = Prompts.on(topic_of(ctx), self._config.max_rounds)
+        prompts = DebatePrompts.on(topic_of(ctx), self._config.max_rounds)
         said: list[Statement] = []
         end = End(MAX_ROUNDS, False if self._mode else None)
         for current in range(1, self._config.max_rounds + 1):
@@ -192,7 +191,7 @@ class DebateProcessor:
         return self._outcome(said, end, hearing.calls)
 
     async def _hear_all(
-        self, hearing: Hearing, prompts: Prompts, round: int, said: list[Statement]
+        self, hearing: Hearing, prompts: DebatePrompts, round: int, said: list[Statement]
     ) -> None:
         """Run one full round."""
         phrases = self._config.consensus.phrases if self._mode == "keyword" else ()
@@ -215,7 +214,7 @@ class DebateProcessor:
             said.append(statement)
 
     async def _end_after(
-        self, hearing: Hearing, prompts: Prompts, round: int, said: Sequence[Statement]
+        self, hearing: Hearing, prompts: DebatePrompts, round: int, said: Sequence[Statement]
     ) -> End | None:
         """Why the debate ends with this round; None if it goes on."""
         consensus, agreed = self._config.consensus, False
@@ -245,7 +244,7 @@ class DebateProcessor:
         return End(CONSENSUS_REACHED if lead.shared else CONDITION_MET, True, lead)
 
     async def _judged(
-        self, hearing: Hearing, prompts: Prompts, round: int, said: Sequence[Statement]
+        self, hearing: Hearing, prompts: DebatePrompts, round: int, said: Sequence[Statement]
     ) -> bool:
         part = f"round {round} judge"
         judgement = await hearing.ask_for(
@@ -287,7 +286,7 @@ class DebateProcessor:
 
 def judgement_in(answer: Answer) -> dict[str, Any] | None:
     """The verdict of a judge's answer and its reason; None if the answer holds none."""
-    for each in said_in(answer):
+    for each in answer.objects:
         consensus = each.get("consensus")
         if isinstance(consensus, str):
             consensus = {"true": True, "false": False}.get(consensus.strip().lower())

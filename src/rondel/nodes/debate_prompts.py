@@ -11,7 +11,7 @@ from rondel.models.prose import CHINESE, language_of
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class DebateWording:
     """The sentences of a debate's prompts."""
 
     speak: str
@@ -29,7 +29,7 @@ class Wording:
 _VERDICT = '{"verdict": "..."}'
 _JUDGEMENT = '{"consensus": true, "reasoning": "..."}'
 
-ENGLISH_WORDING = Wording(
+ENGLISH_WORDING = DebateWording(
     speak=(
         "You are {speaker} in a debate on the topic above. You speak against {opponent}. "
         "This is round {round} of {max_rounds}."
@@ -58,7 +58,7 @@ ENGLISH_WORDING = Wording(
     alternative=" or ",
 )
 
-CHINESE_WORDING = Wording(
+CHINESE_WORDING = DebateWording(
     speak=(
         "你是{speaker}，正在就以上议题进行辩论，你的对手是{opponent}。"
         "现在是第{round}轮，共{max_rounds}轮。"
@@ -83,16 +83,16 @@ CHINESE_WORDING = Wording(
 
 
 @dataclass(frozen=True, slots=True)
-class Prompts:
+class DebatePrompts:
     """The prompts of one debate; they begin with its topic."""
 
     topic: str
     max_rounds: int
-    words: Wording
+    words: DebateWording
 
     @classmethod
-    def on(cls, topic: str, max_rounds: int) -> Prompts:
-        """Prompts in Chinese if the topic mostly is, else in English."""
+    def on(cls, topic: str, max_rounds: int) -> DebatePrompts:
+        """DebatePrompts in Chinese if the topic mostly is, else in English."""
         chinese = language_of(topic) is CHINESE
         return cls(topic, max_rounds, CHINESE_WORDING if chinese else ENGLISH_WORDING)
 

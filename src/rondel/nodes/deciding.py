@@ -118,19 +118,22 @@ def told_round(iteration: Any, round: int) -> int:
 
 def ways(edges: Sequence[Exit]) -> tuple[Sequence[Exit], Sequence[Exit]]:
     """The edges that go on with the loop, and those that leave it; of fewer than two, all."""
+    onward, leaving = two_ways(edges, "continue", "exit")
+    return onward, leaving or edges[1:2]
+
+
+def two_ways(
+    edges: Sequence[Exit], first: str, second: str
+) -> tuple[Sequence[Exit], Sequence[Exit]]:
+    """The edges with each of two labels; of fewer than two edges, all.
+
+    Where no edge has the first label, the first edge takes its place; where none has the second
+    label, the second edge does, or the next one that is not taken.
+    """
     if len(edges) < 2:
         return edges, edges
-    onward = _labelled(edges, "continue")
-    leaving = _labelled(edges, "exit")
-    onward = onward or [next((edge for edge in edges if edge not in leaving), edges[0])]
-    return onward, leaving or _second(edges, onward)
-
-
-def _labelled(edges: Sequence[Exit], label: str) -> list[Exit]:
-    return [edge for edge in edges if edge.label == label]
-
-
-def _second(edges: Sequence[Exit], taken: Sequence[Exit]) -> list[Exit]:
-    """The second edge, or the first if the second one is taken already."""
-    candidates = (edges[1], edges[0], *edges[2:])
-    return [next((edge for edge in candidates if edge not in taken), edges[1])]
+    onward = [edge for edge in edges if edge.label == first]
+    back = [edge for edge in edges if edge.label == second]
+    onward = onward or [next((edge for edge in edges if edge not in back), edges[0])]
+    others = [edge for edge in (edges[1], edges[0], *edges[2:]) if edge not in onward]
+    return onward, back or others[:1]

@@ -19,7 +19,7 @@ from rondel.nodes.agent import AgentConfig
 from rondel.nodes.agent_guarantee import calls_of, guarantee_of_agent
 from rondel.nodes.asking import Asker, with_attachments
 from rondel.nodes.conversation import Conversation
-from rondel.nodes.fact_check_prompts import Claim, Prompts
+from rondel.nodes.fact_check_prompts import Claim, FactCheckPrompts
 from rondel.nodes.panel import topic_of
 from rondel.nodes.structured import AnswerSchema
 from rondel.nodes.tools import ToolEntry, entry_type
@@ -100,7 +100,7 @@ class FactCheckProcessor:
         self._asker = replace(asker, schema=AnswerSchema(CLAIMS_SCHEMA))
 
     async def process(self, ctx: Context) -> Emit:
-        prompts = Prompts.on(topic_of(ctx))
+        prompts = FactCheckPrompts.on(topic_of(ctx))
         request = self._request(ctx, prompts.check())
         checking = self._asker.conversation(ctx, request, ctx.node_id)
         try:
@@ -145,7 +145,7 @@ class FactCheckProcessor:
         }
 
     async def _failed(
-        self, ctx: Context, prompts: Prompts, checking: Conversation, error: str
+        self, ctx: Context, prompts: FactCheckPrompts, checking: Conversation, error: str
     ) -> Emit:
         async def told() -> dict[str, str]:
             return {"error": error, "kind": "fact_check_failed"}

@@ -15,7 +15,7 @@ FORM = '{"claims": [{"claim": "...", "verified": true, "confidence": 0.9, "sourc
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class FactCheckWording:
     """The sentences of a fact check."""
 
     ask: str
@@ -31,7 +31,7 @@ class Wording:
     sources: str
 
 
-ENGLISH_WORDING = Wording(
+ENGLISH_WORDING = FactCheckWording(
     ask=(
         "Check the facts in the text above. Split it into its factual claims and judge each one "
         "on its own, with the tools you have. Answer with one JSON object:"
@@ -52,7 +52,7 @@ ENGLISH_WORDING = Wording(
     sources=" [{sources}]",
 )
 
-CHINESE_WORDING = Wording(
+CHINESE_WORDING = FactCheckWording(
     ask=(
         "请核查以上内容中的事实。把它拆成各条事实性陈述，用你的工具逐条判断。"
         "只用一个 JSON 对象回答："
@@ -74,14 +74,14 @@ CHINESE_WORDING = Wording(
 
 
 @dataclass(frozen=True, slots=True)
-class Prompts:
+class FactCheckPrompts:
     """The texts of one check."""
 
     topic: str
-    words: Wording
+    words: FactCheckWording
 
     @classmethod
-    def on(cls, topic: str) -> Prompts:
+    def on(cls, topic: str) -> FactCheckPrompts:
         """Texts in Chinese if the topic mostly is, else in English."""
         return cls(topic, CHINESE_WORDING if language_of(topic) is CHINESE else ENGLISH_WORDING)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Sequence
 from functools import partial
+from math import log
 from typing import Any
 
 import msgspec
@@ -26,8 +28,8 @@ from rondel.models.embedder import (
     similarity,
 )
 from rondel.models.real_config import ServedConfig
+from rondel.models.tokens import words_in
 from rondel.nodes.agent_history import HISTORY, text_of
-from rondel.nodes.relevance import best, by_words, merged
 
 MEMORY = "memory"
 NOBODY = Group("", own=True)
@@ -35,6 +37,11 @@ PIECE, OVERLAP = 500, 50
 """The size of a document's pieces, and the overlap of two pieces, in characters."""
 
 SENTENCE_ENDS = "。！？.!?\n"
+
+
+RANKS = 60
+"""What is added to a rank before two rankings are merged: the usual figure, which lets neither
+decide alone."""
 
 
 class MemoryDocument(BaseModel):
@@ -96,7 +103,7 @@ class MemoryProcessor:
     def __init__(self, config: MemoryConfig, registry: Registry) -> None:
         self._limit = config.limit
         self._least = config.min_similarity
-        found = [(each.name, text) for each in config.documents for text in pieces(each.text)]
+        found = [(each.name, text) for each in config.documents for text in _pieces(each.text)]
         self._documents = [
             MemoryEntry(NOBODY, "", f"{name}#{number}", number, name, text, {})
             for number, (name, text) in reversed([*enumerate(found)])
@@ -127,10 +134,10 @@ class MemoryProcessor:
         near = None if self._embedder is None else await _nearness(ctx, self._embedder, texts)
         if near is not None:
             least = -1.0 if self._least is None else self._least
-            places = [place for place in best(near, self._limit) if near[place] >= least]
+            places = [place for place in _best(near, self._limit) if near[place] >= least]
             return [(entries[place], near[place]) for place in places]
-        figures = merged(by_words(ctx.text, texts))
-        return [(entries[place], None) for place in best(figures, self._limit)]
+        figures = _merged(_by_words(ctx.text, texts))
+        return [(entries[place], None) for place in _best(figures, self._limit)]
 
 
 async def _nearness(ctx: Context, embedder: Embedder, texts: list[str]) -> list[float] | None:
@@ -153,7 +160,7 @@ async def _paid(ctx: Context, embedding: Awaitable[Embedded]) -> Embedded:
     return embedded
 
 
-def pieces(text: str) -> list[str]:
+def _pieces(text: str) -> list[str]:
     """A text in pieces of comparable length, cut at the end of a sentence where possible."""
     found: list[str] = []
     start = 0
@@ -165,6 +172,35 @@ def pieces(text: str) -> list[str]:
         found.append(piece.strip())
         start += len(piece) - (OVERLAP if start + len(piece) < len(text) else 0)
     return [piece for piece in found if piece]
+
+
+def _by_words(question: str, texts: Sequence[str]) -> list[float]:
+    """The share of the question's words that each text has; rare words count more."""
+    asked = set(words_in(question))
+    held = [asked & set(words_in(text)) for text in texts]
+    among = Counter(word for words in held for word in words)
+    weights = {word: log(1 + len(texts) / (1 + among[word])) for word in asked}
+    total = sum(weights.values())
+    return [sum(weights[word] for word in words) / total if total else 0.0 for words in held]
+
+
+def _merged(relevances: Sequence[float]) -> list[float]:
+    """Relevance and recency as one figure, by reciprocal ranks; the texts are newest first.
+
+    What has nothing to do with the question counts by its recency alone.
+    """
+    order = sorted(range(len(relevances)), key=lambda place: (-relevances[place], place))
+    ranks = {place: rank for rank, place in enumerate(order) if relevances[place]}
+    return [
+        1 / (RANKS + place) + (1 / (RANKS + ranks[place]) if place in ranks else 0.0)
+        for place in range(len(relevances))
+    ]
+
+
+def _best(figures: Sequence[float], limit: int) -> list[int]:
+    """The places of the highest figures, at most `limit`, in the order of the texts."""
+    order = sorted(range(len(figures)), key=lambda place: (-figures[place], place))
+    return sorted(order[:limit])
 
 
 def _json(entry: MemoryEntry, near: float | None) -> dict[str, Any]:

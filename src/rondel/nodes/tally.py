@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import comb
+from typing import Any
 
-from rondel.nodes.posterior import passes
-from rondel.nodes.vote_prompts import Ballot
+Ballot = dict[str, Any]
+"""A vote as it is journalled and told: agent, decision, score, reasoning; perhaps malformed."""
 
 SLACK = 1e-9
 """The tolerance of the threshold: 2 of 3 reach 0.6666666667."""
@@ -55,7 +57,7 @@ class Tally:
             return ends.pop()
         if self.confidence is None or yes + no == 0:
             return None
-        probably = passes(yes, no, left, self._passes)
+        probably = chance_to_pass(yes, no, left, self._passes)
         if max(probably, 1 - probably) < self.confidence:
             return None
         return probably > 0.5
@@ -69,3 +71,17 @@ class Tally:
     def _is_quorate(self, cast: int) -> bool:
         everybody = len(self.ballots) if self.voters is None else self.voters
         return cast + SLACK >= self.quorum * everybody
+
+
+def chance_to_pass(yes: int, no: int, left: int, enough: Callable[[int, int], bool]) -> float:
+    """The probability that `enough(yes, no)` will hold when those who are left have voted too.
+
+    How they vote is guessed from those who have, by a Beta posterior with a uniform prior: a
+    Beta-binomial of `yes + 1` and `no + 1`.
+    """
+    ways = comb(yes + no + left + 1, left)
+    return sum(
+        comb(yes + more, more) * comb(no + left - more, left - more) / ways
+        for more in range(left + 1)
+        if enough(yes + more, no + left - more)
+    )

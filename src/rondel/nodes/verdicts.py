@@ -6,11 +6,10 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import comb
 from typing import Any
 
-from rondel.graph.json_in_text import objects_in
 from rondel.models.model import Answer
-from rondel.nodes.posterior import stays_ahead
 
 Statement = dict[str, Any]
 """One turn as it is journalled and told: round, agent, content, and a verdict if one is sought."""
@@ -25,14 +24,9 @@ class Lead:
     shared: bool
 
 
-def said_in(answer: Answer) -> list[dict[str, Any]]:
-    """The objects of an answer: its data first, then the JSON in its text from the end."""
-    return [answer.data, *reversed(objects_in(answer.content))]
-
-
 def verdict_in(answer: Answer) -> Any:
     """The structured verdict of an answer: in its data, or in JSON inside its text; or None."""
-    found = (each["verdict"] for each in said_in(answer) if each.get("verdict") is not None)
+    found = (each["verdict"] for each in answer.objects if each.get("verdict") is not None)
     return next(found, None)
 
 
@@ -70,6 +64,15 @@ def lead_in(said: Sequence[Statement], speakers: Sequence[str], round: int) -> L
         if each.get("verdict") is not None and _canonical(each["verdict"]) == leader
     )
     return Lead(verdict, stays_ahead(ahead, len(held) - ahead), set(now) == {leader})
+
+
+def stays_ahead(ahead: int, behind: int) -> float:
+    """The probability that more than half are for the leader, after so many for and against it.
+
+    A Beta posterior with a uniform prior, above one half: the same as tosses of a coin.
+    """
+    tosses = ahead + behind + 1
+    return sum(comb(tosses, heads) for heads in range(ahead + 1)) / (1 << tosses)
 
 
 def _held(said: Sequence[Statement], speakers: Sequence[str], round: int) -> list[str | None]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
@@ -13,16 +12,17 @@ from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit, Exit
 from rondel.engine.registry import Registry
 from rondel.graph.guarantees import Guarantee
-from rondel.graph.json_in_text import objects_in
 from rondel.graph.values import number
 from rondel.models.model import Answer
 from rondel.nodes import agent
 from rondel.nodes.agent import AgentConfig
 from rondel.nodes.agent_guarantee import calls_of
 from rondel.nodes.asking import Asker
+from rondel.nodes.conversation import all_done
+from rondel.nodes.deciding import two_ways
 from rondel.nodes.panel import AgentName, Hearing, topic_of
-from rondel.nodes.tally import Tally
-from rondel.nodes.vote_prompts import Ballot, Prompts, VoteType
+from rondel.nodes.tally import Ballot, Tally
+from rondel.nodes.vote_prompts import VotePrompts, VoteType
 
 YES_FROM = 6
 """The lowest score that stands for yes where a ballot has a score and no decision."""
@@ -106,13 +106,7 @@ class VoteConfig(BaseModel):
 
 def ways(edges: Sequence[Exit]) -> tuple[Sequence[Exit], Sequence[Exit]]:
     """The edges of a vote that passed, and those of one that did not; of fewer than two, all."""
-    if len(edges) < 2:
-        return edges, edges
-    onward = [edge for edge in edges if edge.label == "pass"]
-    back = [edge for edge in edges if edge.label == "reject"]
-    onward = onward or [next((edge for edge in edges if edge not in back), edges[0])]
-    others = [edge for edge in (edges[1], edges[0], *edges[2:]) if edge not in onward]
-    return onward, back or others[:1]
+    return two_ways(edges, "pass", "reject")
 
 
 class VoteProcessor:
@@ -126,7 +120,7 @@ class VoteProcessor:
         self._agents = agents
 
     async def process(self, ctx: Context) -> Emit:
-        prompts = Prompts.on(topic_of(ctx), self._config.vote_type)
+        prompts = VotePrompts.on(topic_of(ctx), self._config.vote_type)
         calls = dict.fromkeys(self._agents, 0) | dict(ctx.state or {})
         if self._config.ask == "in_turn":
             ballots = await self._in_turn(Hearing(ctx, self._agents, calls), prompts)
@@ -135,22 +129,16 @@ class VoteProcessor:
         return self._outcome(self._tally(ballots), prompts, calls)
 
     async def _together(
-        self, ctx: Context, prompts: Prompts, calls: dict[str, int]
+        self, ctx: Context, prompts: VotePrompts, calls: dict[str, int]
     ) -> list[Ballot]:
         hearings = {name: Hearing(ctx, self._agents, {name: calls[name]}) for name in self._agents}
-        # All are heard to the end even if one fails: what they said is journalled and paid for,
-        # and is not asked for again when the step is.
-        ballots = await asyncio.gather(
-            *(self._ballot(hearing, name, prompts) for name, hearing in hearings.items()),
-            return_exceptions=True,
+        ballots = await all_done(
+            self._ballot(hearing, name, prompts) for name, hearing in hearings.items()
         )
-        errors = [each for each in ballots if isinstance(each, BaseException)]
-        if errors:  # what ends the step for good goes before what may be tried again
-            raise next((each for each in errors if not isinstance(each, Exception)), errors[0])
         calls |= {name: hearing.calls[name] for name, hearing in hearings.items()}
-        return [each for each in ballots if isinstance(each, dict)]
+        return ballots
 
-    async def _in_turn(self, hearing: Hearing, prompts: Prompts) -> list[Ballot]:
+    async def _in_turn(self, hearing: Hearing, prompts: VotePrompts) -> list[Ballot]:
         """The ballots up to the one that makes the outcome certain, or probable enough."""
         ballots: list[Ballot] = []
         for name in self._agents:
@@ -167,7 +155,7 @@ class VoteProcessor:
         onward, back = ways(edges)
         return onward if output.messages[-1].data["passed"] else back
 
-    async def _ballot(self, hearing: Hearing, name: str, prompts: Prompts) -> Ballot:
+    async def _ballot(self, hearing: Hearing, name: str, prompts: VotePrompts) -> Ballot:
         part = f"ballot {name}"
         ballot = await hearing.ask_for(
             name,
@@ -184,7 +172,7 @@ class VoteProcessor:
         await hearing.report(f"{part} malformed", error, "malformed_ballot")
         return {**_ballot(name, "abstain", None, ""), "malformed": True}
 
-    def _outcome(self, tally: Tally, prompts: Prompts, state: dict[str, int]) -> Emit:
+    def _outcome(self, tally: Tally, prompts: VotePrompts, state: dict[str, int]) -> Emit:
         passed, ratio = bool(tally.foreseen), tally.ratio
         summary = prompts.summary(tally, passed=passed)
         data = {
@@ -203,7 +191,7 @@ class VoteProcessor:
 def ballot_in(answer: Answer, name: str, vote_type: VoteType) -> Ballot | None:
     """The ballot that an answer holds, in its data or in JSON inside its text; None if none."""
     keys = {"decision"} if vote_type == "yes_no" else {"decision", "score"}
-    for each in (answer.data, *reversed(objects_in(answer.content))):
+    for each in answer.objects:
         if not keys.isdisjoint(each):
             return _read(each, name, vote_type)
     return None

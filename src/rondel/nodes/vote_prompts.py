@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
 from rondel.models.prose import CHINESE, language_of
-
-if TYPE_CHECKING:
-    from rondel.nodes.tally import Tally
+from rondel.nodes.tally import Ballot, Tally
 
 VoteType = Literal["yes_no", "score_1_10"]
-Ballot = dict[str, Any]
-"""A vote as it is journalled and told: agent, decision, score, reasoning; perhaps malformed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class VoteWording:
     """The sentences of a vote."""
 
     ask: str
@@ -35,7 +31,7 @@ class Wording:
     malformed: str
 
 
-ENGLISH_WORDING = Wording(
+ENGLISH_WORDING = VoteWording(
     ask=(
         "You are {name}. Vote on the text above, by your own judgement. "
         "Answer with one JSON object:"
@@ -65,7 +61,7 @@ ENGLISH_WORDING = Wording(
     malformed=" (no readable ballot)",
 )
 
-CHINESE_WORDING = Wording(
+CHINESE_WORDING = VoteWording(
     ask="你是{name}。请独立判断，对以上内容投票。只用一个 JSON 对象回答：",
     yes_no=(
         '{"decision": "yes", "reasoning": "..."}\n\n'
@@ -92,15 +88,15 @@ CHINESE_WORDING = Wording(
 
 
 @dataclass(frozen=True, slots=True)
-class Prompts:
+class VotePrompts:
     """The texts of one vote; the prompts begin with its topic."""
 
     topic: str
     vote_type: VoteType
-    words: Wording
+    words: VoteWording
 
     @classmethod
-    def on(cls, topic: str, vote_type: VoteType) -> Prompts:
+    def on(cls, topic: str, vote_type: VoteType) -> VotePrompts:
         """Texts in Chinese if the topic mostly is, else in English."""
         chinese = language_of(topic) is CHINESE
         return cls(topic, vote_type, CHINESE_WORDING if chinese else ENGLISH_WORDING)

@@ -15,8 +15,8 @@ from rondel.engine.protocols import Emit, Verdict
 from rondel.errors import ModelError
 from rondel.models.model import Answer
 from rondel.nodes.debate import judgement_in
-from rondel.nodes.posterior import passes, stays_ahead
-from rondel.nodes.verdicts import is_stable, verdict_in
+from rondel.nodes.tally import chance_to_pass
+from rondel.nodes.verdicts import is_stable, stays_ahead, verdict_in
 from tests.unit.nodes.durable import DurableContext, durable, run_node, scripted, with_echo
 from tests.unit.nodes.running import built, emitted, problems, step
 
@@ -303,9 +303,9 @@ def test_the_posterior_is_that_of_a_beta_above_one_half(ahead: int, behind: int)
 
 @given(yes=st.integers(0, 9), no=st.integers(0, 9), left=st.integers(0, 9))
 def test_guesses_of_how_the_rest_will_vote_add_up(yes: int, no: int, left: int) -> None:
-    assert passes(yes, no, left, lambda *_: True) == pytest.approx(1)
+    assert chance_to_pass(yes, no, left, lambda *_: True) == pytest.approx(1)
     exactly = [
-        passes(yes, no, left, lambda more, _, k=k: more == yes + k)  # type: ignore[misc]
+        chance_to_pass(yes, no, left, lambda more, _, k=k: more == yes + k)  # type: ignore[misc]
         for k in range(left + 1)
     ]
     expected = sum(k * each for k, each in enumerate(exactly))
