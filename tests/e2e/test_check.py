@@ -191,6 +191,15 @@ def test_a_drawing_of_another_kind_is_refused_in_one_line(
     assert ran.err.count("\n") == 1
 
 
+def test_a_plot_that_cannot_be_written_is_told_in_one_line(
+    call: Call, graph_file: Write, tmp_path: Path
+) -> None:
+    out = tmp_path / "no" / "out.svg"
+    ran = call("simulate", graph_file(graphs.LOOP), "-n", "1", "--plot", out)
+    told = f"error: --plot {out}: cannot be written: No such file or directory\n"
+    assert (ran.code, ran.err) == (2, told)
+
+
 def test_what_a_person_may_add_is_told_beside_what_is_certain(
     call: Call, graph_file: Write
 ) -> None:

@@ -53,7 +53,15 @@ VERBS = {
 
 FILES = {
     **dict.fromkeys(("answer", "resume", "unlock", "pause", "stop", "signal"), "control"),
-    "import": "import_",
+    "mcp": "serve",
+    "schema": "new",
+    "show": "sessions",
+    "rounds": "sessions",
+    "replay": "events",
+    "estimate": "forecast",
+    "simulate": "forecast",
+    "export": "exchange",
+    "import": "exchange",
 }
 """The files of the verbs that do not have one of their own name."""
 

@@ -17,7 +17,7 @@ import typer
 from rondel.cli.language import translated, words
 from rondel.cli.options import AsDocument, Db
 from rondel.cli.screen import visible
-from rondel.cli.tables import wide
+from rondel.cli.tables import document, wide
 from rondel.errors import RondelError
 
 LIBRARIES = ("fastapi", "mcp", "msgspec", "pydantic", "pydantic-ai-slim", "uvicorn")
@@ -48,8 +48,6 @@ def doctor(
     """
     found = list(_findings(db, graphs))
     if as_json:
-        from rondel.cli.session_json import document
-
         print(document(found))
     else:
         for finding in found:

@@ -65,6 +65,18 @@ def open_graph(
     return opened
 
 
+def write_new(file: str, text: str, *, force: bool) -> None:
+    """Write a graph's file, over one that exists only with `force`."""
+    try:
+        with FilePath(file).open("w" if force else "x", encoding="utf-8") as stream:
+            stream.write(text)
+    except FileExistsError:
+        message = f"{file} exists already; use --force to overwrite it, or another -o FILE"
+        raise CallError(message) from None
+    except OSError as error:
+        raise CallError(f"{file} cannot be written: {error.strerror}") from error
+
+
 def _file_graph(
     file: str,
     changes: Sequence[Change],

@@ -15,9 +15,8 @@ import typer
 from rondel.cli.database import find, open_existing
 from rondel.cli.language import counted, words
 from rondel.cli.options import AsDocument, Db
-from rondel.cli.session_json import document
-from rondel.cli.tables import moment, print_table, short
-from rondel.cli.views import content_text, json_line
+from rondel.cli.tables import document, json_line, moment, print_table, short
+from rondel.cli.views import content_text
 from rondel.errors import CallError
 from rondel.graph.moments import to_microsecond
 from rondel.graph.names import Names

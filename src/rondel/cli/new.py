@@ -1,17 +1,20 @@
-"""`rondel new`: a commented graph file to start from."""
+"""`rondel new`, `rondel schema`: what helps to write a graph file."""
 
 from __future__ import annotations
 
+import json
 import sys
 from importlib.resources.abc import Traversable
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from rondel.cli.graph_files import write_new
 from rondel.cli.language import words
 from rondel.errors import CallError
+from rondel.graph.json_schema import json_schema
 from rondel.graph.names import Names
+from rondel.sessions.registry import default_registry
 from rondel.sessions.templates import summary_of, templates
 
 STDOUT = "-"
@@ -39,8 +42,8 @@ def new(
     if output == STDOUT:
         sys.stdout.write(text)
         return 0
-    file = Path(output or f"{template}.yaml")
-    _write(file, text, force)
+    file = output or f"{template}.yaml"
+    write_new(file, text, force=force)
     told = "wrote {file}; now: rondel check {file}, then: rondel run {file} -i 'your topic'"
     print(words(told, file=file))
     return 0
@@ -53,11 +56,7 @@ def _list(known: dict[str, Traversable]) -> None:
     print("\n" + words("write one to a file: rondel new TEMPLATE [-o FILE]"))
 
 
-def _write(file: Path, text: str, force: bool) -> None:
-    try:
-        with file.open("w" if force else "x", encoding="utf-8") as stream:
-            stream.write(text)
-    except FileExistsError:
-        raise CallError(f"{file} exists already; use --force to overwrite it, or -o FILE") from None
-    except OSError as error:
-        raise CallError(f"{file} cannot be written: {error.strerror}") from error
+def schema() -> int:
+    """Print the JSON Schema of graph files, so that editors complete and check them."""
+    print(json.dumps(json_schema(default_registry()), indent=2, ensure_ascii=False))
+    return 0

@@ -24,6 +24,9 @@ def _add_functions(folders: list[str] | None) -> list[str] | None:
     return folders
 
 
+File = Annotated[
+    str, typer.Argument(metavar="FILE", help="A graph: YAML, JSON, or Python with a `graph`.")
+]
 Id = Annotated[str, typer.Argument(metavar="ID", help="A session, or the first letters of its id.")]
 Db = Annotated[
     str | None,
@@ -96,6 +99,12 @@ Functions = Annotated[
 Changes = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="PATH=VALUE", help="Change the file first: limits.max_steps=5."),
+]
+Inputs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-i", "--input", metavar="TEXT|KEY=VALUE", help="The task, or one key of the inputs."
+    ),
 ]
 InputObject = Annotated[
     str | None,

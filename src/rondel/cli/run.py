@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -15,7 +15,7 @@ from rondel.cli.failures import complain, problem_text
 from rondel.cli.foreground import Foreground, answers_for
 from rondel.cli.graph_files import open_graph
 from rondel.cli.language import words
-from rondel.cli.options import Changes, Compat, GivenAnswers, InputObject
+from rondel.cli.options import Changes, Compat, File, GivenAnswers, InputObject, Inputs
 from rondel.cli.terminal_session import Shown
 from rondel.errors import CallError
 from rondel.graph.names import Names
@@ -52,23 +52,21 @@ class NewSession(Foreground):
         bool, typer.Option("--debug", help="Show tracebacks, and the edges that fire.")
     ] = False
 
+    def __post_init__(self) -> None:
+        if self.durability not in DURABILITIES:
+            hint = Names(DURABILITIES, what="there are").hint(self.durability)
+            raise CallError(f"--durability: there is no {self.durability!r}; {hint}")
+
     def open(self, strict_code: bool = False) -> Engine:  # noqa: ARG002
         """The engine of the database, which need not exist yet."""
-        durability = _durability(self.durability)
+        durability = cast("Durability", self.durability)
         return open_new(self.db, durability, self.allow_python, self.allow_commands)
 
 
 def run(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A graph: YAML, JSON, or Python with a `graph`.")
-    ],
+    file: File,
     *,
-    inputs: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-i", "--input", metavar="TEXT|KEY=VALUE", help="The task, or one key of the inputs."
-        ),
-    ] = None,
+    inputs: Inputs = None,
     input_json: InputObject = None,
     changes: Changes = None,
     attach: Annotated[
@@ -141,11 +139,3 @@ async def _run(
 def _is_input(path: Path) -> bool:
     """Whether the path of `--set` is an input, as in a fork."""
     return len(path) == 2 and path[0] == "inputs"
-
-
-def _durability(name: str) -> Durability:
-    for known in DURABILITIES:
-        if name == known:
-            return known
-    hint = Names(DURABILITIES, what="there are").hint(name)
-    raise CallError(f"--durability: there is no {name!r}; {hint}")

@@ -1,4 +1,4 @@
-"""Prints aligned tables for people, plain ones if the output is no terminal."""
+"""What is printed: aligned tables for people, JSON for programs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import shutil
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+
+import msgspec
 
 from rondel.cli.language import words
 from rondel.cli.screen import below, visible
@@ -109,3 +111,13 @@ def wide(text: str, width: int) -> str:
 def aligned(text: str, width: int) -> str:
     """The text in exactly so many columns, cut if it is longer."""
     return wide(short(text, width), width)
+
+
+def json_line(value: Any) -> str:
+    """A value as one line of JSON, always in the same bytes."""
+    return msgspec.json.encode(msgspec.to_builtins(value)).decode()
+
+
+def document(value: Any) -> str:
+    """One JSON document, easy to read."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()

@@ -15,6 +15,7 @@ import yaml
 from rondel.certificate.forest import forest_of
 from rondel.cli.arguments import parse_path
 from rondel.cli.failures import complain
+from rondel.cli.graph_files import write_new
 from rondel.cli.language import words
 from rondel.cli.screen import visible
 from rondel.errors import CallError
@@ -85,14 +86,7 @@ def _write(document: dict[str, Any], output: str, *, force: bool, compat: str = 
     if output == STDOUT:
         sys.stdout.write(text)
         return
-    try:
-        with Path(output).open("w" if force else "x", encoding="utf-8") as stream:
-            stream.write(text)
-    except FileExistsError:
-        message = f"{output} exists already; use --force to overwrite it, or another -o FILE"
-        raise CallError(message) from None
-    except OSError as error:
-        raise CallError(f"{output} cannot be written: {error.strerror}") from error
+    write_new(output, text, force=force)
     flag = f" --compat {compat}" if compat else ""
     told = "wrote {file}; now: rondel check {arguments}"
     print(words(told, file=output, arguments=output + flag))

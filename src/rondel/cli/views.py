@@ -12,7 +12,7 @@ from rondel.cli.failures import complain
 from rondel.cli.language import counted, translated, translated_lines, words
 from rondel.cli.live.session_now import SessionNow, text_after, waiting_text
 from rondel.cli.screen import visible
-from rondel.cli.tables import aligned, short, wide
+from rondel.cli.tables import aligned, json_line, short, wide
 from rondel.sessions.event import Event
 from rondel.sessions.records import LoopResult, Result, UsageTotal
 
@@ -311,11 +311,6 @@ def usage_text(usage: UsageTotal) -> str:
         output=usage.output_tokens,
     )
     return words(", ").join((calls, tokens, money(usage.usd)))
-
-
-def json_line(value: Any) -> str:
-    """A value as one line of JSON, always in the same bytes."""
-    return msgspec.json.encode(msgspec.to_builtins(value)).decode()
 
 
 def content_text(message: dict[str, Any]) -> str:

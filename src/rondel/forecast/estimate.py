@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import sqrt
-from statistics import mean, stdev
+from statistics import fmean, mean, stdev
 
 import msgspec
 
-from rondel.certificate import Certificate, certify
+from rondel.certificate import certify
 from rondel.forecast.run import Run
 from rondel.forecast.simulation import Opener, simulate
 from rondel.graph.plan import Plan, Scope
@@ -32,8 +32,8 @@ SURE = 0.025
 OVER = ("completed", "bounded")
 
 
-class Amounts(msgspec.Struct, frozen=True):
-    """Model calls, tokens and money; None means no bound."""
+class RunCost(msgspec.Struct, frozen=True):
+    """Model calls, tokens and money of a run; None means no bound."""
 
     model_calls: float | None
     tokens: float | None
@@ -44,8 +44,8 @@ class Estimate(msgspec.Struct, frozen=True):
     """The worst case, the expected case, and the source of the latter."""
 
     graph: str
-    worst_case: Amounts
-    expected: Amounts
+    worst_case: RunCost
+    expected: RunCost
     source: str
     growing: list[str] = []
     """Nodes that send their whole history again in every round of a loop."""
@@ -65,17 +65,14 @@ def estimate(
     plan = graph.plan()
     past = _past(graph, plan, store, counts) if store is not None else None
     expected, source = past or _simulated(opener, seconds)
-    return Estimate(graph.id, _worst(certify(plan)), expected, source, growing_nodes(plan))
-
-
-def _worst(certificate: Certificate) -> Amounts:
-    cost = certificate.cost
-    return Amounts(cost.calls, cost.tokens, cost.usd)
+    worst = certify(plan).cost
+    worst_case = RunCost(worst.calls, worst.tokens, worst.usd)
+    return Estimate(graph.id, worst_case, expected, source, growing_nodes(plan))
 
 
 def _past(
     graph: Graph, plan: Plan, store: Store, counts: Callable[[SessionRow], bool]
-) -> tuple[Amounts, str] | None:
+) -> tuple[RunCost, str] | None:
     """What sessions of a graph of the same structure have spent, on average."""
     rows = [
         row
@@ -87,27 +84,22 @@ def _past(
     if not rows:
         return None
     spent = [usage_of(fold(store, row.id, plan).state) for row in rows]
-    count = len(spent)
-    amounts = Amounts(
-        sum(usage.model_calls for usage in spent) / count,
-        sum(usage.tokens for usage in spent) / count,
-        sum(usage.usd for usage in spent) / count,
-    )
-    return amounts, f"{count} past session{'' if count == 1 else 's'}"
+    average = _average([(usage.model_calls, usage.tokens, usage.usd) for usage in spent])
+    return average, f"{len(rows)} past session{'' if len(rows) == 1 else 's'}"
 
 
-def _simulated(opener: Opener, seconds: float | None) -> tuple[Amounts, str]:
+def _simulated(opener: Opener, seconds: float | None) -> tuple[RunCost, str]:
     runs: list[Run] = []
     while len(runs) < MOST and not _is_known(runs):
         seed = str(len(runs) // BATCH)
         runs += simulate(opener, BATCH, seed, as_configured=True, seconds=seconds).runs
-    count = len(runs)
-    amounts = Amounts(
-        sum(run.calls for run in runs) / count,
-        sum(run.tokens for run in runs) / count,
-        sum(run.usd for run in runs) / count,
-    )
-    return amounts, f"{count} simulated runs"
+    average = _average([(run.calls, run.tokens, run.usd) for run in runs])
+    return average, f"{len(runs)} simulated runs"
+
+
+def _average(spent: Sequence[tuple[int, int, float]]) -> RunCost:
+    calls, tokens, usd = (fmean(each) for each in zip(*spent, strict=True))
+    return RunCost(calls, tokens, usd)
 
 
 def _is_known(runs: list[Run]) -> bool:
@@ -139,11 +131,7 @@ def _growing_in(plan: Plan, scope: Scope) -> list[str]:
     if scope.contract.carry is not None:
         return []
     return [
-        plan.nodes[node].id
-        for node in scope.nodes
-        if plan.nodes[node].window == -1 and _asks_a_model(plan, node)
+        node.id
+        for node in (plan.nodes[number] for number in scope.nodes)
+        if node.window == -1 and hasattr(node.spec.config, "provider")
     ]
-
-
-def _asks_a_model(plan: Plan, node: int) -> bool:
-    return hasattr(plan.nodes[node].spec.config, "provider")

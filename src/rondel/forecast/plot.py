@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
-from rondel.forecast.distribution import histogram
+from rondel.forecast.figures import histogram
 from rondel.forecast.simulation import Simulation
 
 WIDTH, HEIGHT, GAP, LEFT, TOP = 460, 180, 60, 50, 40

@@ -23,7 +23,6 @@ from rondel.graph.spec import (
 )
 from rondel.sessions.engine import Engine
 from rondel.sessions.graph import Graph
-from rondel.sessions.records import QuestionRecord
 from rondel.sessions.session import Session
 
 ANSWERS_PER_RUN = 200
@@ -79,7 +78,8 @@ async def play(graph: Graph, engine: Engine, seed: str, situation: Situation) ->
             if result.status != "waiting":
                 break
             question = session.asking[0]
-            await session.answer(_answer(question, rng, situation), node=question.node_id)
+            said = rng.choice(question.actions or situation.sayings)
+            await session.answer(said, node=question.node_id)
             result = await session.settled()
         found = _Trace(session)
         usage = result.usage
@@ -96,10 +96,6 @@ async def play(graph: Graph, engine: Engine, seed: str, situation: Situation) ->
         )
     finally:
         RUN.reset(token)
-
-
-def _answer(question: QuestionRecord, rng: Random, situation: Situation) -> str:
-    return rng.choice(question.actions or situation.sayings)
 
 
 class _Trace:

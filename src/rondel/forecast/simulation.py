@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from random import Random
 from time import monotonic
@@ -92,9 +92,10 @@ def simulate(
     """
     if count < 1:
         raise CallError("a simulation needs at least one run")
+    until = None if seconds is None else monotonic() + seconds
+    player = _Player(opener, seed, as_configured, until)
     try:
-        until = None if seconds is None else monotonic() + seconds
-        return _simulated(opener, count, seed, inputs, jobs, as_configured, told, until)
+        return _simulated(player, count, inputs or {"task": "a task"}, jobs, told)
     except TimeoutError:
         raise CallError(
             f"the simulation was not over after {seconds:g} s; ask for fewer runs, or give the "
@@ -102,70 +103,71 @@ def simulate(
         ) from None
 
 
+@dataclass(frozen=True, slots=True)
+class _Player:
+    """Runs the graph in situations, in whatever process."""
+
+    opener: Opener
+    seed: str
+    as_configured: bool
+    until: float | None
+    """When, by the monotonic clock, it must be over."""
+
+    def play(self, situations: Sequence[Situation]) -> list[Run]:
+        """What becomes of a run in each situation."""
+        return asyncio.run(self._play(situations))
+
+    async def _play(self, situations: Sequence[Situation]) -> list[Run]:
+        AS_CONFIGURED.set(self.as_configured)
+        graph = self.opener()
+        registry = forecasting(graph.registry)
+        async with (
+            asyncio.timeout_at(self.until),
+            Engine(db=None, registry=registry, tracer_provider=False) as engine,
+        ):
+            engine.expectation.minds_the_past = False  # simulated runs are no past
+            return [await play(graph, engine, self.seed, each) for each in situations]
+
+
 def _simulated(
-    opener: Opener,
+    player: _Player,
     count: int,
-    seed: str,
-    inputs: dict[str, Any] | None,
+    inputs: dict[str, Any],
     jobs: int | None,
-    as_configured: bool,
     told: Callable[[int], None],
-    until: float | None,
 ) -> Simulation:
-    graph = opener()
+    graph = player.opener()
     plan = graph.plan()
-    words = _words(plan)
-    given = inputs or {"task": "a task"}
-    situations = [_situation(number, seed, given, words) for number in range(count)]
+    words = list(dict.fromkeys(word for edge in plan.edges for word in _words_of(edge)))
+    situations = [_situation(number, player.seed, inputs, words) for number in range(count)]
     workers = jobs or (1 if count <= ALONE else min(os.cpu_count() or 1, 8))
     if graph.is_python or workers == 1:
-        runs = _batch(opener, seed, situations, as_configured, until)
+        runs = player.play(situations)
         told(count)
     else:
-        runs = _spread(opener, seed, situations, workers, as_configured, told, until)
-    missed = _missed(opener, plan, runs, seed, given, as_configured, until)
-    return Simulation(plan, seed, tuple(runs), tuple(missed))
+        runs = _spread(player, situations, workers, told)
+    taken = {edge for run in runs for edge in run.edges}
+    # A few more runs for each edge that none took, with what its condition looks for.
+    finder = replace(player, seed=f"{player.seed}/search")
+    missed = [
+        Missed(edge, _way_to(finder, edge, inputs))
+        for edge in plan.edges
+        if edge.index not in taken
+    ]
+    return Simulation(plan, player.seed, tuple(runs), tuple(missed))
 
 
 def _spread(
-    opener: Opener,
-    seed: str,
-    situations: list[Situation],
-    workers: int,
-    as_configured: bool,
-    told: Callable[[int], None],
-    until: float | None,
+    player: _Player, situations: list[Situation], workers: int, told: Callable[[int], None]
 ) -> list[Run]:
     size = max(1, -(-len(situations) // (workers * 4)))
     parts = [situations[at : at + size] for at in range(0, len(situations), size)]
     runs: list[Run] = []
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        futures = [pool.submit(_batch, opener, seed, part, as_configured, until) for part in parts]
-        for future in futures:
-            runs.extend(future.result())
+        for played in pool.map(player.play, parts):
+            runs.extend(played)
             told(len(runs))
     return runs
-
-
-def _batch(
-    opener: Opener,
-    seed: str,
-    situations: Sequence[Situation],
-    as_configured: bool,
-    until: float | None,
-) -> list[Run]:
-    async def main() -> list[Run]:
-        AS_CONFIGURED.set(as_configured)
-        graph = opener()
-        registry = forecasting(graph.registry)
-        async with (
-            asyncio.timeout_at(until),
-            Engine(db=None, registry=registry, tracer_provider=False) as engine,
-        ):
-            engine.expectation.minds_the_past = False  # simulated runs are no past
-            return [await play(graph, engine, seed, each) for each in situations]
-
-    return asyncio.run(main())
 
 
 def _situation(number: int, seed: str, given: dict[str, Any], words: Sequence[str]) -> Situation:
@@ -181,49 +183,19 @@ def _saying(given: dict[str, Any], word: str) -> dict[str, Any]:
     return {**given, "task": f"{given.get('task', '')} {word}".strip()}
 
 
-def _words(plan: Plan) -> list[str]:
-    """All words that conditions of the graph look for."""
-    found = (word for edge in plan.edges for word in _words_of(edge))
-    return list(dict.fromkeys(found))
-
-
 def _words_of(edge: PlanEdge) -> Iterable[str]:
     words = getattr(edge.spec.condition.config, "any", None)
     return [word for word in words if isinstance(word, str)] if isinstance(words, list) else []
 
 
-def _missed(
-    opener: Opener,
-    plan: Plan,
-    runs: Sequence[Run],
-    seed: str,
-    given: dict[str, Any],
-    as_configured: bool,
-    until: float | None,
-) -> list[Missed]:
-    """The edges that no run took; for each, a few runs with what its condition looks for."""
-    taken = {edge for run in runs for edge in run.edges}
-    missed = [edge for edge in plan.edges if edge.index not in taken]
-    search = f"{seed}/search"
-    return [Missed(e, _way_to(opener, e, search, given, as_configured, until)) for e in missed]
-
-
-def _way_to(
-    opener: Opener,
-    edge: PlanEdge,
-    seed: str,
-    given: dict[str, Any],
-    as_configured: bool,
-    until: float | None,
-) -> dict[str, Any] | None:
+def _way_to(player: _Player, edge: PlanEdge, inputs: dict[str, Any]) -> dict[str, Any] | None:
+    """Inputs with which a run takes the edge, if they are found."""
     words = list(_words_of(edge))[:TRIES]
     tries = [
-        Situation(10**9 + number, _saying(given, word), (word,))
+        Situation(10**9 + number, _saying(inputs, word), (word,))
         for number, word in enumerate(words)
     ]
-    if not tries:
-        return None
-    runs = _batch(opener, seed, tries, as_configured, until)
+    runs = player.play(tries) if tries else []
     for situation, run in zip(tries, runs, strict=True):
         if edge.index in run.edges:
             return situation.inputs

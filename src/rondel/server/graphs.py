@@ -13,8 +13,8 @@ from starlette.responses import Response
 from rondel.certificate import certify
 from rondel.errors import CallError, GraphError
 from rondel.forecast.estimate import Estimate, estimate
+from rondel.forecast.figures import simulation_json
 from rondel.forecast.simulation import simulate
-from rondel.forecast.simulation_json import simulation_json
 from rondel.graph.json_schema import json_schema
 from rondel.server import schemas
 from rondel.server.access import Admin, Caller, Viewer

@@ -11,7 +11,7 @@ import pytest
 
 import rondel
 from rondel import Graph
-from rondel.cli.simulate import open_simulated
+from rondel.cli.forecast import open_simulated
 from rondel.errors import CallError
 from rondel.forecast.estimate import estimate, growing_nodes
 from rondel.forecast.plot import svg_of

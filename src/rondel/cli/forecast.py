@@ -1,4 +1,4 @@
-"""`rondel simulate`: thousands of runs on simulated models, before one on real ones."""
+"""`rondel estimate`, `rondel simulate`: what a run takes, before there is one."""
 
 from __future__ import annotations
 
@@ -11,37 +11,103 @@ from typing import Annotated
 import typer
 
 from rondel.cli.arguments import merged, parse_change, parse_inputs, parse_object
+from rondel.cli.check import UNBOUNDED, write_drawing
+from rondel.cli.database import open_existing
 from rondel.cli.graph_files import Change, open_graph
 from rondel.cli.language import translated, words
-from rondel.cli.options import Changes, Compat, Functions, InputObject
+from rondel.cli.options import (
+    AsDocument,
+    Changes,
+    Compat,
+    Db,
+    File,
+    Functions,
+    InputObject,
+    Inputs,
+)
 from rondel.cli.screen import below
-from rondel.cli.tables import print_table, wide
-from rondel.cli.views import json_line, money
+from rondel.cli.tables import json_line, print_table, wide
+from rondel.cli.views import money
 from rondel.errors import CallError
-from rondel.forecast.distribution import Distribution, distribution_of
+from rondel.forecast.estimate import Estimate, RunCost
+from rondel.forecast.estimate import estimate as estimated
+from rondel.forecast.figures import Distribution, distribution_of, edge_json, simulation_json
 from rondel.forecast.plot import svg_of
 from rondel.forecast.simulation import Missed, Simulation
 from rondel.forecast.simulation import simulate as simulated
-from rondel.forecast.simulation_json import edge_json, simulation_json
 from rondel.sessions.graph import Graph
 
 LOOPS = ("LOOP", "LEAST", "MEAN", "90 %", "MOST", "WHY IT ENDED")
 
 
+def estimate(
+    file: File,
+    as_json: AsDocument = False,
+    changes: Changes = None,
+    compat: Compat = None,
+    functions: Functions = None,  # noqa: ARG001
+    db: Db = None,
+) -> int:
+    """Tell the worst case and the expected case of a run: model calls, tokens, cost.
+
+    What is expected comes from past sessions of the graph, where there are any, else from
+    simulated runs at the prices of the models that the graph names.
+    """
+    changed = [parse_change(change) for change in changes or []]
+    opener = partial(_opened, file, changed, compat)
+    graph = opener()
+    store = open_existing(db).store
+    try:
+        found = estimated(graph, opener, store)
+    finally:
+        store.close()
+    if as_json:
+        print(json_line(found))
+    else:
+        _print_estimate(found)
+    return 0
+
+
+def _opened(file: str, changes: Sequence[Change], compat: str | None) -> Graph:
+    return open_graph(file, changes, compat=compat, demand_secrets=False).graph
+
+
+def _print_estimate(found: Estimate) -> None:
+    rows = [
+        (words("worst case"), *_cells(found.worst_case)),
+        (words("expected"), *_cells(found.expected)),
+    ]
+    print_table(
+        ("", "MODEL CALLS", "TOKENS", "COST"), rows, right=("MODEL CALLS", "TOKENS", "COST")
+    )
+    print(words("expected from {source}", source=translated(found.source)))
+    for node in found.growing:
+        growing = (
+            "{node} sends its whole history again in every round: its tokens grow with the "
+            "square of the rounds; set carry on the loop, or a context_window"
+        )
+        print(words(growing, node=repr(node)))
+
+
+def _cells(cost: RunCost) -> tuple[str, str, str]:
+    calls, tokens, usd = cost.model_calls, cost.tokens, cost.usd
+    return (
+        words(UNBOUNDED) if calls is None else f"{calls:,.0f}",
+        words(UNBOUNDED) if tokens is None else f"{tokens:,.0f}",
+        words(UNBOUNDED) if usd is None else money(usd),
+    )
+
+
 def simulate(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A graph: YAML, JSON, or Python with a `graph`.")
-    ],
+    file: File,
     count: Annotated[int, typer.Option("-n", metavar="N", help="How many runs.")] = 1000,
     seed: Annotated[str, typer.Option("--seed", help="The same seed gives the same runs.")] = "0",
-    inputs: Annotated[
-        list[str] | None, typer.Option("-i", metavar="TEXT", help="The task, or key=value.")
-    ] = None,
+    inputs: Inputs = None,
     input_json: InputObject = None,
     changes: Changes = None,
     compat: Compat = None,
     functions: Functions = None,  # noqa: ARG001
-    as_json: Annotated[bool, typer.Option("--json", help="Print it all as JSON.")] = False,
+    as_json: AsDocument = False,
     plot: Annotated[
         str | None, typer.Option("--plot", metavar="OUT.svg", help="Draw the distributions.")
     ] = None,
@@ -55,20 +121,19 @@ def simulate(
     changed = [parse_change(change) for change in changes or []]
     opener = partial(open_simulated, file, changed, compat)
     opener()  # what is wrong with the graph is told before anything runs
-    progress = ProgressLine(count) if sys.stderr.isatty() else None
     found = simulated(
         opener,
         count,
         seed,
         merged(parse_inputs(inputs or []), parse_object(input_json or "{}")) or None,
-        told=progress.tell if progress else lambda _done: None,
+        told=partial(_tell_progress, count) if sys.stderr.isatty() else lambda _done: None,
     )
     if plot is not None:
-        Path(plot).write_text(svg_of(found), "utf-8")
+        write_drawing("--plot", plot, svg_of(found))
     if as_json:
         print(json_line(simulation_json(found)))
     else:
-        _print(found)
+        _print_simulation(found)
     return 0
 
 
@@ -77,23 +142,14 @@ def open_simulated(file: str, changes: Sequence[Change] = (), compat: str | None
     return open_graph(file, changes, "simulated", compat, demand_secrets=False).graph
 
 
-class ProgressLine:
-    """A progress line on the terminal."""
-
-    def __init__(self, count: int) -> None:
-        self._count = count
-
-    def tell(self, done: int) -> None:
-        """Show that so many runs are finished."""
-        end = "\n" if done >= self._count else ""
-        line = words("{done:,} of {count:,} runs", done=done, count=self._count)
-        print(f"\r{line}", end=end, file=below(sys.stderr), flush=True)
+def _tell_progress(count: int, done: int) -> None:
+    """Show on the terminal that so many runs are finished."""
+    end = "\n" if done >= count else ""
+    line = words("{done:,} of {count:,} runs", done=done, count=count)
+    print(f"\r{line}", end=end, file=below(sys.stderr), flush=True)
 
 
-# For people
-
-
-def _print(found: Simulation) -> None:
+def _print_simulation(found: Simulation) -> None:
     total = len(found.runs)
     title = "{total:,} runs of {graph} on simulated models, seed {seed}"
     print(words(title, total=total, graph=found.plan.spec.id, seed=found.seed))

@@ -1,15 +1,47 @@
-"""A simulation as programs see it."""
+"""A simulation in figures: what many runs have in common, also as JSON."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from rondel.forecast.distribution import distribution_of, histogram
 from rondel.forecast.simulation import Simulation
 
 SHOWN_FAILURES = 5
+
+
+class Distribution(msgspec.Struct, frozen=True):
+    """The lowest, mean, median, 90th percentile and highest of many values."""
+
+    min: float
+    mean: float
+    p50: float
+    p90: float
+    max: float
+
+
+def distribution_of(values: Sequence[float]) -> Distribution:
+    """The figures of at least one value."""
+    ordered = sorted(values)
+    return Distribution(
+        ordered[0],
+        sum(ordered) / len(ordered),
+        _quantile(ordered, 0.5),
+        _quantile(ordered, 0.9),
+        ordered[-1],
+    )
+
+
+def _quantile(ordered: Sequence[float], share: float) -> float:
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def histogram(values: Sequence[int]) -> dict[int, int]:
+    """How often each value occurs, in order."""
+    return dict(sorted(Counter(values).items()))
 
 
 def simulation_json(found: Simulation) -> dict[str, Any]:
