@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import re
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path as FilePath
 from typing import Any, cast
 
-from rondel.cli.arguments import in_document, parse_path
+from rondel.cli.arguments import in_document
 from rondel.errors import CallError, GraphError, Problem, RondelError
+from rondel.graph.load import Revise, read
 from rondel.graph.names import Names
-from rondel.graph.positions import parse
-from rondel.graph.source import Path, Positions, path_text
-from rondel.sessions.agents import check_provider, replace_in_document, replace_in_files
-from rondel.sessions.graph import Graph
+from rondel.graph.source import Path, path_text
+from rondel.sessions.agents import check_provider, replace_in_document
+from rondel.sessions.graph import Graph, load_text, revise_graph
 
 Change = tuple[Path, Any]
-ELSEWHERE = re.compile(r"(graph\.\S+) on line \d+")
-"""Another place that a message names, with its line in the document it was read from."""
 
 KINDS = {dict: "a mapping", list: "a list", str: "a text", bool: "true or false"}
 
@@ -50,18 +45,17 @@ def open_graph(
     """
     if provider is not None:
         check_provider(provider, "--provider: ")
+    revise = _revision(changes, provider)
     if FilePath(file).suffix == ".py":
-        opened = _python_graph(file, changes, provider)
+        opened = _python_graph(file, revise)
     else:
         try:
-            opened = _file_graph(file, changes, provider, compat, demand_secrets)
+            opened = _file_graph(file, revise, compat, demand_secrets)
         except GraphError:
             foreign = None if compat else _foreign_problem(file)
             if foreign is None:
                 raise
             raise GraphError([foreign]) from None
-    if provider is not None:
-        replace_in_files(opened.graph, provider)
     return opened
 
 
@@ -78,15 +72,12 @@ def write_new(file: str, text: str, *, force: bool) -> None:
 
 
 def _file_graph(
-    file: str,
-    changes: Sequence[Change],
-    provider: str | None,
-    compat: str | None,
-    demand_secrets: bool,
+    file: str, revise: Revise | None, compat: str | None, demand_secrets: bool
 ) -> OpenedGraph:
-    if changes or provider:
-        return _changed_graph(file, changes, provider, compat, demand_secrets)
-    graph = Graph.load(file, compat=compat, demand_secrets=demand_secrets)
+    path = FilePath(file)
+    graph = load_text(
+        read(path), str(path), compat=compat, demand_secrets=demand_secrets, revise=revise
+    )
     return OpenedGraph(graph, graph.warnings)
 
 
@@ -101,70 +92,18 @@ def _foreign_problem(file: str) -> Problem | None:
     return Problem(f"this is a graph of {TITLES[compat]}", hint=remedy, file=file)
 
 
-def _changed_graph(
-    file: str,
-    changes: Sequence[Change],
-    provider: str | None,
-    compat: str | None,
-    demand_secrets: bool,
-) -> OpenedGraph:
-    """The graph of a changed document; its problems still have lines."""
-    try:
-        parsed = parse(FilePath(file).read_bytes(), file)
-        if compat is not None and not parsed.problems:
-            from rondel.formats import translator
+def _revision(changes: Sequence[Change], provider: str | None) -> Revise | None:
+    """What makes the changes in a document, and puts all agents on another provider."""
+    if not changes and provider is None:
+        return None
 
-            parsed = translator(compat)(parsed, file)
-    except OSError:
-        parsed = None
-    if parsed is None or parsed.problems or not isinstance(parsed.data, dict):
-        graph = Graph.load(file, compat=compat, demand_secrets=demand_secrets)
-        return OpenedGraph(graph, graph.warnings)
-    document = json.loads(json.dumps(parsed.data, default=str))
-    _change(document, changes, provider)
-    with _placed(file, parsed.positions):
-        graph = Graph.loads(
-            json.dumps(document),
-            file=file,
-            compat=_still(compat, document),
-            demand_secrets=demand_secrets,
-        )
-    places = (_with_place(warning, file, parsed.positions) for warning in graph.warnings)
-    return OpenedGraph(graph, (*parsed.warnings, *places))
+    def revise(document: dict[str, Any], outermost: bool) -> None:
+        for path, value in changes if outermost else ():
+            _set(document, in_document(path, document), value)
+        if provider is not None:
+            replace_in_document(document, provider)
 
-
-def _still(compat: str | None, document: dict[str, Any]) -> str | None:
-    """The foreign format, if files that the document names may still be in it."""
-    return compat if document.get("graph", {}).get("dialect") else None
-
-
-@contextmanager
-def _placed(file: str, positions: Positions | None = None) -> Iterator[None]:
-    """Give the problems of a changed document the place they have in its file."""
-    try:
-        yield
-    except GraphError as error:
-        problems = [_with_place(problem, file, positions) for problem in error.problems]
-        raise GraphError(sorted(problems, key=lambda problem: problem.line or 0)) from None
-
-
-def _with_place(problem: Problem, file: str, positions: Positions | None) -> Problem:
-    if problem.file not in ("", file):
-        return problem
-    if positions is None:
-        return replace(problem, file=file, line=None)
-    message = ELSEWHERE.sub(
-        lambda found: f"{found[1]} on line {positions.line(parse_path(found[1]))}", problem.message
-    )
-    line = positions.line(parse_path(problem.path))
-    return replace(problem, message=message, file=file, line=line)
-
-
-def _change(document: dict[str, Any], changes: Sequence[Change], provider: str | None) -> None:
-    for path, value in changes:
-        _set(document, in_document(path, document), value)
-    if provider is not None:
-        replace_in_document(document, provider)
+    return revise
 
 
 # --set
@@ -207,14 +146,19 @@ def _has_id(item: Any) -> bool:
 # Python
 
 
-def _python_graph(file: str, changes: Sequence[Change], provider: str | None) -> OpenedGraph:
+def _python_graph(file: str, revise: Revise | None) -> OpenedGraph:
     graph = _graph_in(file)
-    if changes or provider:
-        _change(graph.document, changes, provider)
-        graph.limits()  # what it was compiled to before does not count any more
-    with _placed(file):
+    if revise is not None:
+        revise_graph(graph, revise)
+    try:
         graph.plan()
-    return OpenedGraph(graph, tuple(_with_place(warning, file, None) for warning in graph.warnings))
+    except GraphError as error:
+        raise GraphError([_in_file(problem, file) for problem in error.problems]) from None
+    return OpenedGraph(graph, tuple(_in_file(warning, file) for warning in graph.warnings))
+
+
+def _in_file(problem: Problem, file: str) -> Problem:
+    return problem if problem.file else replace(problem, file=file)
 
 
 def _graph_in(file: str) -> Graph:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import posixpath
 from collections.abc import Callable, Mapping
@@ -18,12 +19,15 @@ from rondel.graph.sentences import validate
 from rondel.graph.source import Path, Positions, Report, Source, by_place, once_each, value_at
 from rondel.graph.spec import GraphSpec
 from rondel.graph.spec_builder import CachedVocabulary, SpecBuilder
-from rondel.graph.variables import fill
+from rondel.graph.variables import Spared, fill
 
 MAX_NESTING = 20
 
 Translate = Callable[[Parsed, str], Parsed]
 """Translates a document of another format; its second argument is the file's name."""
+
+Revise = Callable[[dict[str, Any], bool], None]
+"""Changes a document before it is checked; the second argument says whether it is the outermost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +55,19 @@ def loads(
     translate: Translate | None = None,
     demand_secrets: bool = True,
     within: str | os.PathLike[str] | None = None,
+    revise: Revise | None = None,
 ) -> Loaded:
     """The graph of a YAML or JSON text; raises GraphError with all that is wrong.
 
     Files that it names are beside `file`. Without `demand_secrets`, a key or an address whose
     variable is not set is a warning. With `within`, files outside that folder are not read.
+    `revise` gets this document and those of the files that it names.
     """
     path = FilePath(file)
-    loader = _Loader(vocabulary, path.parent, environ, None, translate, demand_secrets, within)
+    loader = _Loader(vocabulary, path.parent, environ, revise=revise)
+    loader.translate = translate
+    loader.spared = None if demand_secrets else may_be_unset
+    loader.within = None if within is None else os.path.realpath(within)
     return loader.text(text, file, path.name)
 
 
@@ -69,9 +78,13 @@ def from_document(
     *,
     includes: Mapping[str, Any] | None = None,
     environ: Mapping[str, str] | None = None,
+    revise: Revise | None = None,
 ) -> Loaded:
-    """The graph of plain data; documents in `includes` stand for the files of those names."""
-    loader = _Loader(vocabulary, FilePath(directory or ""), environ, includes)
+    """The graph of plain data; documents in `includes` stand for the files of those names.
+
+    `revise` gets the documents of other files that it names.
+    """
+    loader = _Loader(vocabulary, FilePath(directory or ""), environ, includes, revise)
     return loader.document(document, None, "", "")
 
 
@@ -99,14 +112,13 @@ class _Loader:
         base: FilePath,
         environ: Mapping[str, str] | None,
         given: Mapping[str, Any] | None = None,
-        translate: Translate | None = None,
-        demand_secrets: bool = True,
-        within: str | os.PathLike[str] | None = None,
+        revise: Revise | None = None,
     ) -> None:
-        self.within = None if within is None else os.path.realpath(within)
-        self.spared = None if demand_secrets else may_be_unset
+        self.within: str | None = None
+        self.spared: Spared | None = None
         self.words = CachedVocabulary(vocabulary)
-        self.translate = translate
+        self.translate: Translate | None = None
+        self.revise = revise
         self.base = base
         self.environ = environ
         self.given = given or {}
@@ -121,18 +133,23 @@ class _Loader:
 
     def text(self, text: str | bytes, file: str, key: str) -> Loaded:
         """Load the outermost graph from its text."""
-        parsed = self._parsed(text, file)
-        return self.document(parsed.data, parsed.positions, file, key)
+        return self.document(*self._parsed(text, file, outermost=True), file, key)
 
-    def _parsed(self, text: str | bytes, file: str) -> Parsed:
-        """The document of a text, translated if it is in another format."""
+    def _parsed(
+        self, text: str | bytes, file: str, *, outermost: bool = False
+    ) -> tuple[Any, Positions]:
+        """The document of a text, translated if it is in another format, and revised."""
         parsed = parse(text, file)
         self.report.problems += parsed.problems
         if self.translate is not None:
             parsed = self.translate(parsed, file)
             self.report.problems += parsed.problems
             self.report.warnings += parsed.warnings
-        return parsed
+        data = parsed.data
+        if self.revise is not None and isinstance(data, dict) and not self.report.problems:
+            data = json.loads(json.dumps(data))  # what aliases repeat is changed in one place only
+            self.revise(data, outermost)
+        return data, parsed.positions
 
     def document(self, raw: Any, positions: Positions | None, file: str, key: str) -> Loaded:
         """Load the outermost graph from its data."""
@@ -281,8 +298,7 @@ class _Loader:
             if key in self.given:
                 self.includes[key], positions = self.given[key], None
             else:
-                parsed = self._parsed(read(file), str(file))
-                self.includes[key], positions = parsed.data, parsed.positions
+                self.includes[key], positions = self._parsed(read(file), str(file))
         except GraphError as error:
             if isinstance(error.__cause__, OSError):
                 message = f"the file {key!r} {_reason(error.__cause__)}"

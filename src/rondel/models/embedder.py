@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import sqrt
 from operator import mul
-from typing import ClassVar, Literal, Protocol, Self
+from typing import ClassVar, Literal, Protocol
 
 from pydantic import Field
 
@@ -58,7 +58,3 @@ class EmbeddingConfig(ChoiceConfig):
         """The embedder, ready to be asked."""
         embedder: Embedder = registry.build(self.kind, self.provider, self.options)
         return embedder
-
-    def simulated(self) -> Self:
-        """The simulated embedder in its place."""
-        return type(self).model_validate({"name": self.name}, context=self.context)

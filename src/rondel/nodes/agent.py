@@ -135,17 +135,6 @@ class AgentConfig(ModelConfig):
         starts = self.provider != SIMULATED
         return [server.shown for server in servers if starts and server.command]
 
-    def with_provider(self, provider: str, **options: Any) -> Self:
-        """The same agent on that provider alone; options that it does not know are left out."""
-        model = self.registry.config_model("provider", provider) or ProviderConfig
-        known = (AgentConfig.model_fields.keys() | model.model_fields.keys()) - {"fallback"}
-        given = {name: getattr(self, name) for name in self.model_fields_set & known}
-        changed = {**given, "provider": provider, **options}
-        if self.compact is not None and self.compact.agent is not None:
-            agent = {"provider": provider, "role": self.compact.agent.role}
-            changed["compact"] = {**self.compact.model_dump(exclude={"agent"}), "agent": agent}
-        return type(self).model_validate(changed, context=self.context)
-
     @model_validator(mode="after")
     def _approves_tools(self) -> Self:
         if self.approve and not self.tools:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from typing import Any
 
 from rondel.errors import CallError
-from rondel.graph.positions import parse
 from rondel.graph.variables import WithSecrets
 from rondel.server.access import Caller
 from rondel.server.policy import demand_allowed
 from rondel.server.problems import Refusal
 from rondel.server.site import Site
-from rondel.sessions.agents import check_provider, replace_in_document, replace_in_files
+from rondel.sessions.agents import check_provider, replace_in_document
 from rondel.sessions.graph import Graph
 from rondel.sessions.graphs_folder import Environ
 
@@ -74,11 +72,8 @@ def graph_of(
 def with_provider(site: Site, text: str, provider: str, name: str) -> Graph:
     """The graph of a text with every agent on another provider."""
     check_provider(provider)
-    parsed = parse(text, name)
-    if parsed.problems or not isinstance(parsed.data, dict):
-        return site.folder.loads(text, name, demand_secrets=False)  # says what is wrong
-    document = copy.deepcopy(json.loads(json.dumps(parsed.data, default=str)))
-    replace_in_document(document, provider)
-    graph = site.folder.loads(json.dumps(document), name, demand_secrets=False)
-    replace_in_files(graph, provider)
-    return graph
+
+    def revise(document: dict[str, Any], _outermost: bool) -> None:
+        replace_in_document(document, provider)
+
+    return site.folder.loads(text, name, demand_secrets=False, revise=revise)

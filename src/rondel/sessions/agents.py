@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, cast
-
-from msgspec.structs import replace
+from typing import TYPE_CHECKING, Any
 
 from rondel.errors import CallError
 from rondel.graph.names import Names
 from rondel.graph.source import Path
 from rondel.graph.spec import NodeSpec
-from rondel.sessions.graph import Graph
 from rondel.sessions.registry import default_registry
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
-
     from rondel.nodes.agent import AgentConfig
 
 
@@ -64,25 +59,10 @@ def configs_in_document(
 
 def configs_of(node: NodeSpec) -> list[AgentConfig]:
     """The agents of a node."""
-    places = PLACES.get(node.type, ())
-    return [each for place in places for each in _at(node.config, place) if _is_agent(each)]
+    from rondel.nodes.agent import AgentConfig
 
-
-def with_provider(node: NodeSpec, wanted: str) -> NodeSpec:
-    """The node with all its agents on another provider, and on its model if one is named."""
-    config = node.config
-    for place in PLACES.get(node.type, ()):
-        config = _replaced(config, place, wanted)
-    return node if config is node.config else replace(node, config=config)
-
-
-def without_network(node: NodeSpec) -> NodeSpec:
-    """The node with its embedding models simulated."""
-    config = node.config
-    for (field,) in EMBEDDINGS.get(node.type, ()):
-        if (embedding := getattr(config, str(field), None)) is not None:
-            config = config.model_copy(update={field: embedding.simulated()})
-    return node if config is node.config else replace(node, config=config)
+    found = (each for place in PLACES.get(node.type, ()) for each in _at(node.config, place))
+    return [each for each in found if isinstance(each, AgentConfig)]
 
 
 def _at(value: Any, path: Path) -> Iterator[Any]:
@@ -95,33 +75,6 @@ def _at(value: Any, path: Path) -> Iterator[Any]:
         yield from _at(value.get(path[0]), path[1:])
     else:
         yield from _at(getattr(value, str(path[0]), None), path[1:])
-
-
-def _is_agent(value: Any) -> bool:
-    from rondel.nodes.agent import AgentConfig
-
-    return isinstance(value, AgentConfig)
-
-
-def _replaced(value: Any, path: Path, wanted: str) -> Any:
-    """The value with the agents at a path on another provider; unchanged if there are none."""
-    if not path:
-        provider, model = provider_and_model(wanted)
-        named = {"name": model} if model else {}
-        if not _is_agent(value):
-            return value
-        other = value.provider != provider or value.fallback or model not in (None, value.name)
-        return value.with_provider(provider, **named) if other else value
-    if path[0] == EACH:
-        agents = cast(dict[str, Any], value)
-        changed = {name: _replaced(each, path[1:], wanted) for name, each in agents.items()}
-        return changed if any(changed[name] is not agents[name] for name in agents) else value
-    field = str(path[0])
-    inner = getattr(value, field)
-    changed_inner = _replaced(inner, path[1:], wanted)
-    if changed_inner is inner:
-        return value
-    return cast("BaseModel", value).model_copy(update={field: changed_inner})
 
 
 def check_provider(wanted: str, where: str = "") -> None:
@@ -140,18 +93,6 @@ def replace_in_document(document: dict[str, Any], provider: str) -> None:
         for config in configs_in_document(document.get("graph", document), EMBEDDINGS):
             config.clear()
             config["provider"] = "simulated"
-
-
-def replace_in_files(graph: Graph, provider: str) -> None:
-    """Put the agents of included graph files on another provider: in the plan, and in the copies of
-    these files that a session keeps.
-    """
-    for document in graph.includes.values():
-        replace_in_document(document, provider)
-    for node in graph.plan().nodes:
-        node.spec = with_provider(node.spec, provider)
-        if provider_and_model(provider)[0] in OFFLINE:
-            node.spec = without_network(node.spec)
 
 
 def _replace(config: dict[str, Any], wanted: str) -> None:

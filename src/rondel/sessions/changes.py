@@ -16,6 +16,21 @@ def is_of_graph(path: str) -> bool:
     return path.partition(".")[0] in (NODES, LOOPS, *CONTRACT) and path != NODES
 
 
+def body_of(document: dict[str, Any]) -> dict[str, Any]:
+    """The graph's body; a document may consist of just that."""
+    body: dict[str, Any] = document.get("graph", document)
+    return body
+
+
+def structure_in(document: dict[str, Any]) -> dict[str, Any]:
+    """The part of a graph's body that no fork may change."""
+    body = body_of(document)
+    nodes = [
+        {key: value for key, value in node.items() if key != "config"} for node in body["nodes"]
+    ]
+    return {**{key: body[key] for key in body if key not in (LOOPS, *CONTRACT)}, "nodes": nodes}
+
+
 def change_body(body: dict[str, Any], path: str, value: Any) -> None:
     """Set a value at a path of a graph's body; raises CallError where a fork may change nothing."""
     kind, _, rest = path.partition(".")

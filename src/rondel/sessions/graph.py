@@ -12,14 +12,14 @@ from rondel.engine.protocols import Middleware, Processor
 from rondel.engine.registry import Registry
 from rondel.errors import CallError, GraphError, Problem
 from rondel.graph.compile import collector_held, compile_graph
-from rondel.graph.load import Loaded, Translate, from_document, loads, read
+from rondel.graph.load import Loaded, Revise, from_document, loads, read
 from rondel.graph.names import Vocabulary
 from rondel.graph.plan import Plan
 from rondel.graph.schema import ENVELOPE
 from rondel.graph.spec import GraphSpec
 from rondel.nodes.calling import function_processor
 from rondel.sessions.authored import FUNCTION, AuthoredNames, Functions
-from rondel.sessions.changes import CONTRACT, LOOPS, change_body
+from rondel.sessions.changes import body_of, change_body, structure_in
 from rondel.sessions.reading import LenientVariables, ReadingNames
 from rondel.sessions.registry import default_registry
 from rondel.sessions.stored import Stored
@@ -61,6 +61,8 @@ class Graph:
         self._stored: Stored | None = None
         self._environ: Mapping[str, str] | None = None
         """What its variables come from; None is the environment of the process."""
+        self._revise: Revise | None = None
+        """What changes the documents of files that it names."""
         self._as_stored = False
         """Whether a stored session has this graph: rules that came later do not apply to it."""
 
@@ -87,9 +89,9 @@ class Graph:
         the graph, not to run it. With `within`, it can name no file outside that folder. With
         `environ`, its variables come from there and not from the environment and `.env`.
         """
-        return cls.loads(
+        return load_text(
             read(Path(path)),
-            file=str(Path(path)),
+            str(Path(path)),
             compat=compat,
             registry=registry,
             demand_secrets=demand_secrets,
@@ -98,10 +100,9 @@ class Graph:
         )
 
     @classmethod
-    @collector_held()
     def loads(
         cls,
-        text: str | bytes,
+        text: str,
         *,
         file: str = "",
         compat: str | None = None,
@@ -111,17 +112,15 @@ class Graph:
         environ: Mapping[str, str] | None = None,
     ) -> Graph:
         """The graph of a YAML or JSON text."""
-        known = registry or default_registry()
-        loaded = loads(
+        return load_text(
             text,
-            known,
             file,
-            environ=environ,
-            translate=_translate(compat),
+            compat=compat,
+            registry=registry,
             demand_secrets=demand_secrets,
             within=within,
+            environ=environ,
         )
-        return cls._from_loaded(loaded, known, environ)
 
     @classmethod
     @collector_held()
@@ -341,12 +340,12 @@ class Graph:
         """A copy of the graph with other settings: `{"nodes.Writer.config.role": "strict"}`."""
         document = copy.deepcopy(self._document)
         for path, value in changes.items():
-            change_body(_body_of(document), path, value)
+            change_body(body_of(document), path, value)
         return self.with_document(document, self.includes)
 
     def has_structure_of(self, document: dict[str, Any]) -> bool:
         """Whether a document differs from this graph's at most in what a fork may change."""
-        return _structure(document) == _structure(self._document)
+        return structure_in(document) == structure_in(self._document)
 
     def with_stored(self, document: dict[str, Any], includes: dict[str, Any]) -> Graph:
         """This graph's functions and secrets under the document that a session keeps."""
@@ -397,7 +396,7 @@ class Graph:
 
     @property
     def _body(self) -> dict[str, Any]:
-        return _body_of(self._document)
+        return body_of(self._document)
 
     def _changed(self) -> None:
         self._loaded = None
@@ -408,7 +407,11 @@ class Graph:
         if self._loaded is None:
             known: Vocabulary = AuthoredNames(self._registry) if self.is_python else self._registry
             self._loaded = from_document(
-                self._with_start(), known, includes=self._included, environ=self._environ
+                self._with_start(),
+                known,
+                includes=self._included,
+                environ=self._environ,
+                revise=self._revise,
             )
         return self._loaded
 
@@ -424,13 +427,43 @@ class Graph:
         return {**self._document, "graph": {**body, "start": nodes[0]["id"]}}
 
 
-def _translate(compat: str | None) -> Translate | None:
-    """The function that translates another system's format; imported when it is needed."""
-    if compat is None:
-        return None
-    from rondel.formats import translator
+@collector_held()
+def load_text(
+    text: str | bytes,
+    file: str = "",
+    *,
+    compat: str | None = None,
+    registry: Registry | None = None,
+    demand_secrets: bool = True,
+    within: str | os.PathLike[str] | None = None,
+    environ: Mapping[str, str] | None = None,
+    revise: Revise | None = None,
+) -> Graph:
+    """The graph of a text, whose documents may be revised before they are checked."""
+    translate = None
+    if compat is not None:
+        from rondel.formats import translator
 
-    return translator(compat)
+        translate = translator(compat)
+    known = registry or default_registry()
+    loaded = loads(
+        text,
+        known,
+        file,
+        environ=environ,
+        translate=translate,
+        demand_secrets=demand_secrets,
+        within=within,
+        revise=revise,
+    )
+    return Graph._from_loaded(loaded, known, environ)
+
+
+def revise_graph(graph: Graph, revise: Revise) -> None:
+    """Revise the documents of a graph that is written in Python, before they are checked."""
+    revise(graph._document, True)
+    graph._revise = revise
+    graph._changed()
 
 
 def _enveloped(loaded: Loaded) -> dict[str, Any]:
@@ -441,20 +474,6 @@ def _enveloped(loaded: Loaded) -> dict[str, Any]:
     body = {"id": loaded.spec.id, **document}
     envelope: dict[str, Any] = {key: body.pop(key) for key in ENVELOPE if key in body}
     return {**envelope, "graph": body}
-
-
-def _structure(document: dict[str, Any]) -> dict[str, Any]:
-    body = document.get("graph", document)
-    nodes = [
-        {key: value for key, value in node.items() if key != "config"} for node in body["nodes"]
-    ]
-    return {**{key: body[key] for key in body if key not in (LOOPS, *CONTRACT)}, "nodes": nodes}
-
-
-def _body_of(document: dict[str, Any]) -> dict[str, Any]:
-    """The graph's body; a document may consist of just that."""
-    body: dict[str, Any] = document.get("graph", document)
-    return body
 
 
 def as_graph(graph: Graph | str | os.PathLike[str]) -> Graph:

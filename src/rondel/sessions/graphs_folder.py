@@ -20,10 +20,11 @@ from rondel.errors import (
     Problem,
     UnknownGraph,
 )
+from rondel.graph.load import Revise
 from rondel.graph.names import Names
 from rondel.graph.positions import parse
 from rondel.graph.variables import value_of
-from rondel.sessions.graph import Graph
+from rondel.sessions.graph import Graph, load_text
 
 SUFFIXES = (".yaml", ".yml", ".json")
 INDEX = "graph"
@@ -129,15 +130,22 @@ class GraphsFolder:
         return graph
 
     def loads(
-        self, text: str, name: str = "", *, demand_secrets: bool = True, environ: Environ = None
+        self,
+        text: str,
+        name: str = "",
+        *,
+        demand_secrets: bool = True,
+        environ: Environ = None,
+        revise: Revise | None = None,
     ) -> Graph:
         """The graph of a text, as if it were in the folder under that name."""
-        return Graph.loads(
+        return load_text(
             text,
-            file=str(self.root / (name or "graph.yaml")),
+            str(self.root / (name or "graph.yaml")),
             demand_secrets=demand_secrets,
             within=self._room_of(name),
             environ=self._environ if environ is None else environ,
+            revise=revise,
         )
 
     def draft_name(self, groups: Groups) -> str:

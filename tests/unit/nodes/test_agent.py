@@ -131,21 +131,6 @@ def test_a_provider_that_is_not_there_yet_loads_and_says_what_to_do_when_built()
         built("agent", provider="cohere", base_url="https://example.org", api_key="secret")
 
 
-def test_another_provider_can_take_over() -> None:
-    config = agent_config(**SEED).with_provider("simulated", seed=7)
-    assert (config.provider, config.name, config.role) == ("simulated", "gpt-4o", SEED["role"])
-    assert config.options.seed == 7
-    ctx = of_text("写一篇文章")
-    assert emitted(registry_with().build("node", "agent", config), ctx).text.startswith("关于「")
-    assert ctx.charged[0].model == "gpt-4o"
-
-
-def test_options_of_the_old_provider_are_left_out() -> None:
-    config = agent_config(provider="scripted", answers=["a"], role="r").with_provider("simulated")
-    assert config.model_fields_set == {"provider", "role"}
-    assert (config.provider, config.role, config.answers) == ("simulated", "r", [])
-
-
 def test_a_key_does_not_show() -> None:
     assert "secret" not in repr(agent_config(**SEED, api_key="secret"))
 

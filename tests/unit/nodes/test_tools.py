@@ -493,13 +493,6 @@ def test_a_name_that_models_cannot_say_is_refused() -> None:
         registry.config_model("node", "agent").model_validate({"tools": ["my.tool"]})
 
 
-def test_another_provider_keeps_the_tools() -> None:
-    registry = registry_with(search=search)
-    config = registry.config_model("node", "agent")(tools=["search"], provider="simulated")
-    other = config.with_provider("scripted", answers=["x"])
-    assert [entry.function for entry in other.tools] == ["search"]
-
-
 def test_the_environment_of_a_server_does_not_show() -> None:
     server = {"command": "serve", "env": {"TOKEN": "planted-secret"}}
     config = registry_with().config_model("node", "agent")(tools=[{"mcp": server}])

@@ -9,7 +9,7 @@ import pytest
 
 from rondel import Graph
 from rondel.cli.graph_files import open_graph
-from rondel.sessions.agents import configs_in_document, configs_of
+from rondel.sessions.agents import configs_in_document, configs_of, replace_in_document
 
 SCRIPTED = {"provider": "scripted", "answers": ["x"]}
 NODES = [
@@ -70,6 +70,34 @@ def test_another_provider_takes_over_everywhere(inside: bool, tmp_path: Path) ->
     file.write_text(json.dumps({"graph": graph}))
     opened = open_graph(str(file), provider="simulated")
     assert providers(opened.graph) == ["simulated"] * 7
+
+
+def test_a_provider_that_is_replaced_needs_no_key_also_in_another_file(tmp_path: Path) -> None:
+    agent = {"provider": "openai", "name": "gpt-4o", "api_key": "${NOWHERE_SET_KEY}"}
+    inner = {"id": "inner", "nodes": [{"id": "A", "type": "agent", "config": agent}]}
+    (tmp_path / "inner.json").write_text(json.dumps({"graph": inner}))
+    outer = {
+        "id": "outer",
+        "nodes": [{"id": "S", "type": "subgraph", "config": {"file": "inner.json"}}],
+    }
+    file = tmp_path / "graph.json"
+    file.write_text(json.dumps({"graph": outer}))
+    graph = open_graph(str(file), provider="simulated").graph
+    assert providers(graph) == ["simulated"]
+    assert "api_key" not in json.dumps(graph.includes)
+
+
+def test_another_provider_keeps_role_and_tools_but_not_the_options_of_the_old_one() -> None:
+    config = {
+        "provider": "scripted",
+        "answers": ["x"],
+        "role": "r",
+        "tools": ["search"],
+        "fallback": [{"provider": "simulated"}],
+    }
+    node = {"id": "A", "type": "agent", "config": config}
+    replace_in_document({"graph": {"id": "g", "nodes": [node]}}, "simulated:fast")
+    assert config == {"provider": "simulated", "name": "fast", "role": "r", "tools": ["search"]}
 
 
 @pytest.mark.parametrize("body", [None, {}, {"nodes": 1}, {"nodes": [1, {"type": "vote"}]}])
