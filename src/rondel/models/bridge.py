@@ -159,10 +159,7 @@ def _exchange_with(endpoint: Endpoint) -> Exchange:
 
 
 def _build(config: RealConfig, registry: Registry) -> BridgeModel:
-    endpoint = config.endpoint(config.stream)
-    return BridgeModel(
-        config, replace(endpoint, hints=config.cache, responses=config.api == "responses"), registry
-    )
+    return BridgeModel(config, config.endpoint(), registry)
 
 
 CLOUDS: dict[str, type[RealConfig]] = {"bedrock": BedrockConfig, "vertex": VertexConfig}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import Annotated, Any, ClassVar, Literal
 from urllib.parse import urlsplit
@@ -58,11 +59,15 @@ class ServedConfig(ProviderConfig):
         real = self.real
         return Tariff(self.name, real.prices, self.price, listed=not local, free=real.free)
 
-    def endpoint(self, stream: bool = True) -> Endpoint:
+    def endpoint(self) -> Endpoint:
         """The endpoint; raises CallError if the key is missing."""
-        params, address = Params.model_validate(self.params), self._address()
         return Endpoint(
-            *(self.real, self.name, address, self._key(), params, stream, self.tariff),
+            self.real,
+            self.name,
+            self._address(),
+            self._key(),
+            Params.model_validate(self.params),
+            tariff=self.tariff,
             place=self.place,
         )
 
@@ -150,6 +155,12 @@ class RealConfig(ServedConfig):
             raise ValueError(f"{cls.real.name} has no Responses; drop api")
         return api
 
+    def endpoint(self) -> Endpoint:
+        """The endpoint, with how it is asked."""
+        responses = self.api == "responses"
+        asked = super().endpoint()
+        return replace(asked, stream=self.stream, hints=self.cache, responses=responses)
+
     def guarantee(self) -> Guarantee:
         """One answer in words, no longer than the model's context."""
         calls = largest_call(self.tariff, self.params.get("max_tokens"), self.attempts)
@@ -165,7 +176,7 @@ class AddressedConfig(RealConfig):
 class CloudConfig(RealConfig):
     """A model in a cloud that takes the machine's credentials instead of a key."""
 
-    def endpoint(self, stream: bool = True) -> Endpoint:
+    def endpoint(self) -> Endpoint:
         """The endpoint; raises CallError if the extra is not installed."""
         real = self.real
         if find_spec(real.package) is None:
@@ -173,7 +184,7 @@ class CloudConfig(RealConfig):
                 f"the provider {real.name!r} needs {real.package}: pip install "
                 f"'rondel[{real.extra}]', or run with --provider simulated"
             )
-        return super().endpoint(stream)
+        return super().endpoint()
 
     def _key(self) -> str | None:
         """The key that is set; the machine's credentials go to the cloud's own addresses only."""

@@ -18,7 +18,7 @@ from rondel.models.metering import checked
 from rondel.models.model import Answer, Model, Request, most_of
 from rondel.nodes import incomplete
 from rondel.nodes.agent_history import remembered
-from rondel.nodes.conversation import Conversation, Heard
+from rondel.nodes.conversation import Conversation, Heard, Unrecorded, part_of
 from rondel.nodes.structured import AnswerSchema
 from rondel.nodes.tools import Toolbox
 
@@ -111,14 +111,14 @@ class Asker:
                 if not charged:
                     ctx.charge(Usage(self.name, estimated=True, finish_reason="error"))
                 return {"error": f"{error}; the next model is asked", "kind": FALLBACK}
-            raise _Answered(heard)
+            raise Unrecorded(heard)
 
-        own = request.idempotency_key.removeprefix(ctx.idempotency_key).lstrip(":")
-        part = f"{own} failed {place}, try {ctx.attempt}".lstrip()
+        part = part_of(ctx, request, f"failed {place}, try {ctx.attempt}")
         try:
             await ctx.substep(part, tried, "error")
-        except _Answered as answered:
-            return answered.heard
+        except Unrecorded as answered:
+            heard: Heard = answered.result
+            return heard
         return None
 
     async def _whole(
@@ -185,13 +185,6 @@ class Asker:
             return said, stable
         first = 1 if said and said[0].source == TASK else 0
         return [*said[:first], *memory, *said[first:]], min(stable, first)
-
-
-class _Answered(Exception):
-    """Raised with an answer that needs no sub-step of its own."""
-
-    def __init__(self, heard: Heard) -> None:
-        self.heard = heard
 
 
 class Stream:

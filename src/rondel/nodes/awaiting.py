@@ -13,13 +13,6 @@ Finish = Callable[[Any, Context], Outcome]
 """Makes an outcome of what a function returned."""
 
 
-async def call(
-    function: Callable[[Context], Awaitable[Any]], finish: Finish, ctx: Context
-) -> Outcome:
-    """Call an async function and wait for what it returns."""
-    return finish(await function(ctx), ctx)
-
-
 async def call_in_thread(
     function: Callable[[Context], Any], finish: Finish, ctx: Context
 ) -> Outcome:

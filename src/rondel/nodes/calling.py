@@ -12,7 +12,7 @@ from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit, Nothing, Outcome, Suspend
 from rondel.errors import CallError, StepFailed
 from rondel.graph.guarantees import Calls, Guarantee
-from rondel.nodes.awaiting import call, call_in_thread, do_now, settle
+from rondel.nodes.awaiting import call_in_thread, do_now, settle
 
 MESSAGE: Final = Message
 """Known to compiled code without a look for its name."""
@@ -43,7 +43,7 @@ class FunctionProcessor:
 
     def process(self, ctx: Context) -> Coroutine[Any, Any, Outcome]:
         """Call the function and wait for what it returns."""
-        return call(self._function, self.finish, ctx)
+        return settle(self._function(ctx), self.finish, ctx)
 
     def finish(self, result: Any, ctx: Context) -> Outcome:
         """What the function returned, as an outcome."""

@@ -94,15 +94,16 @@ class Conversation:
         async def asked() -> dict[str, Any]:
             answer = await self.ask(await self._next_request(number))
             if self.toolbox is None and not isinstance(await self._read(answer), Misfit):
-                raise _Fits(answer)
+                raise Unrecorded(answer)
             return _kept(answer)
 
         if self.toolbox is None and number > 1:
             return await self.ask(await self._next_request(number))
         try:
             return _answer_of(await self.ctx.substep(self._part(f"turn {number}"), asked))
-        except _Fits as fits:
-            return fits.answer
+        except Unrecorded as answered:
+            own: Answer = answered.result
+            return own
 
     async def _next_request(self, number: int) -> Request:
         request = self.request
@@ -183,9 +184,7 @@ class Conversation:
     # Names and failures
 
     def _part(self, name: str) -> str:
-        """The unique name of a sub-step; the key tells apart several conversations of a step."""
-        own = self.request.idempotency_key.removeprefix(self.ctx.idempotency_key).lstrip(":")
-        return f"{own} {name}" if own else name
+        return part_of(self.ctx, self.request, name)
 
     @property
     def _who(self) -> str:
@@ -206,6 +205,12 @@ class Conversation:
         )
 
 
+def part_of(ctx: Context, request: Request, name: str) -> str:
+    """The unique name of a sub-step; the key tells apart several conversations of a step."""
+    own = request.idempotency_key.removeprefix(ctx.idempotency_key).lstrip(":")
+    return f"{own} {name}" if own else name
+
+
 async def all_done(calls: Iterable[Awaitable[Result]]) -> list[Result]:
     """What the calls return. All run to their end even if one fails: what they did is journalled
     and paid for. An error that ends the step for good goes before one that may be tried again."""
@@ -216,11 +221,11 @@ async def all_done(calls: Iterable[Awaitable[Result]]) -> list[Result]:
     return [each for each in done if not isinstance(each, BaseException)]
 
 
-class _Fits(Exception):
-    """Raised with an answer that needs no repair and no sub-step of its own."""
+class Unrecorded(Exception):
+    """Raised in a sub-step with a result that the step's own record will have."""
 
-    def __init__(self, answer: Answer) -> None:
-        self.answer = answer
+    def __init__(self, result: Any) -> None:
+        self.result = result
 
 
 def _told_last(turn: Turn) -> str:

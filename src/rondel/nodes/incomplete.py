@@ -7,6 +7,7 @@ from typing import Any
 from rondel.engine.protocols import Context
 from rondel.errors import ModelError
 from rondel.models.model import FILTERED, Answer, Request
+from rondel.nodes.conversation import part_of
 
 EVENT = "model_incomplete"
 
@@ -23,9 +24,8 @@ async def tell(ctx: Context, request: Request, answer: Answer, place: int) -> No
             "chars": len(answer.content),
         }
 
-    own = request.idempotency_key.removeprefix(ctx.idempotency_key).lstrip(":")
     name = f"incomplete {request.index + 1} try {ctx.attempt}.{place}"
-    await ctx.substep(f"{own} {name}" if own else name, fields, EVENT)
+    await ctx.substep(part_of(ctx, request, name), fields, EVENT)
 
 
 def cut_off(answer: Answer, who: str) -> ModelError:
