@@ -9,7 +9,7 @@ import yaml
 
 from rondel import Graph
 from rondel.formats import translator
-from rondel.formats.export import to_chatdev
+from rondel.formats.chatdev_export import to_chatdev
 from rondel.graph.positions import parse
 from tests.conformance.observed import CASES, compare
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from rondel import Engine, Graph, GraphError, builtin_registry
 from rondel.engine.registry import Registry
+from rondel.formats.chatdev_export import to_chatdev
 from rondel.formats.council_export import to_council
-from rondel.formats.export import to_chatdev
 from rondel.tools.functions_folder import register_folder
 
 ANSWERS = 8

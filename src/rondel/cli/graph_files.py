@@ -83,7 +83,7 @@ def _file_graph(
 
 def _foreign_problem(file: str) -> Problem | None:
     """A problem with a remedy, if the file is one of another system."""
-    from rondel.formats.recognition import TITLES, recognised
+    from rondel.formats import TITLES, recognised
 
     compat = recognised(file)
     if compat is None:

@@ -30,6 +30,7 @@ LOOK = 0.2
 
 GRACE = 0.5
 """Seconds that an interrupted session has to say its last word."""
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,9 +239,6 @@ class TerminalSession:
             self._keyboard.close()
         await asyncio.wait({showing}, timeout=GRACE)
         showing.cancel()
-
-
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def at_round_end(session: Session) -> bool:

@@ -20,9 +20,9 @@ from rondel.cli.language import words
 from rondel.cli.screen import visible
 from rondel.errors import CallError
 from rondel.formats import translate_file
+from rondel.formats.chatdev_export import to_chatdev
 from rondel.formats.council_export import to_council
-from rondel.formats.export import to_chatdev
-from rondel.formats.inlining import inlined
+from rondel.formats.referenced_files import inlined
 from rondel.graph.names import Names
 from rondel.graph.plan import Plan
 from rondel.graph.positions import parse

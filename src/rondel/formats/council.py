@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from rondel.formats.council_extension import holds_edges, restored_edges
 from rondel.formats.council_nodes import TYPES, VOTERS, node_of
 from rondel.formats.council_wiring import Wiring
-from rondel.formats.extension import DOCUMENT, KEY, STAND_IN, extended
+from rondel.formats.extension import DOCUMENT, EDGES, KEY, STAND_IN, extended
 from rondel.formats.translation import Draft, Translation
 from rondel.graph.names import Names
 from rondel.graph.positions import Parsed
@@ -44,7 +43,7 @@ def translate(parsed: Parsed, file: str) -> Translation:
         "nodes": [],
         "edges": [],
     }
-    if holds_edges(extension):
+    if _holds_edges(extension):
         _restore(draft, graph, nodes, extension)
     else:
         _wire(draft, graph, nodes, start)
@@ -76,7 +75,7 @@ def _restore(
     own = {name: node for name, node in nodes.items() if not _stands_in(node)}
     for name, node in own.items():
         _add_node(draft, graph, name, node)
-    graph["edges"] = restored_edges(draft, extension, own, ("graph", "edges"))
+    graph["edges"] = _restored_edges(draft, extension, own, ("graph", "edges"))
 
 
 def _stands_in(node: dict[str, Any]) -> bool:
@@ -205,3 +204,40 @@ def _add_node(draft: Draft, graph: dict[str, Any], name: str, node: dict[str, An
 def _text(data: dict[str, Any], *keys: str) -> str:
     """The first of these keys that holds a text."""
     return next((data[key] for key in keys if isinstance(data.get(key), str) and data[key]), "")
+
+
+def _holds_edges(extension: Any) -> bool:
+    """Whether the workflow was a graph before: its edges stand under the key, not in `next_ids`."""
+    return isinstance(extension, dict) and isinstance(extension.get(EDGES), list)
+
+
+def _restored_edges(
+    draft: Draft, extension: dict[str, Any], nodes: dict[str, Any], made: Path
+) -> list[Any]:
+    """The edges as the graph had them, with what was changed in `next_ids` since."""
+    follow = {name: [*_next_of(node)] for name, node in nodes.items()}
+    found: list[Any] = []
+    for place, edge in enumerate(extension[EDGES]):
+        origin: Path = (KEY, EDGES, place)
+        if isinstance(edge, dict) and edge.get("trigger", True) and _is_gone(edge, follow):
+            draft.change(origin, "next_ids of its source does not name its target any more")
+            continue
+        draft.moved((*made, len(found)), origin)
+        found.append(edge)
+    led = [(edge.get("from"), edge.get("to")) for edge in found if isinstance(edge, dict)]
+    for name, targets in follow.items():
+        for place, target in enumerate(targets):
+            if (name, target) not in led:
+                draft.moved((*made, len(found)), ("nodes", name, "next_ids", place))
+                found.append({"from": name, "to": target})
+    return found
+
+
+def _next_of(node: Any) -> list[Any]:
+    given = node.get("next_ids") if isinstance(node, dict) else None
+    return given if isinstance(given, list) else []
+
+
+def _is_gone(edge: dict[str, Any], follow: dict[str, list[Any]]) -> bool:
+    source = edge.get("from")
+    return isinstance(source, str) and source in follow and edge.get("to") not in follow[source]

@@ -57,6 +57,11 @@ REVIEW_USELESS = {
 
 DEFAULT_RESULTS = 5
 DEFAULT_ROUNDS = 3
+REPORTS = ("system_prompt", "summary_prompt", "prompt")
+"""What an end is told to write, by its names."""
+
+NOTHING_RECALLED = {"task": False, "own": 0}
+"""The recall of agents: none, since Council shows an agent only the shared state."""
 
 
 def node_of(draft: Draft, name: str, node: Settings, path: Path) -> Settings:
@@ -68,13 +73,6 @@ def node_of(draft: Draft, name: str, node: Settings, path: Path) -> Settings:
     made = TYPES[node["type"]](draft, node, properties, (*path, "properties"))
     described = {"description": node["name"]} if node.get("name") else {}
     return {"id": name, **made, **described}
-
-
-REPORTS = ("system_prompt", "summary_prompt", "prompt")
-"""What an end is told to write, by its names."""
-
-NOTHING_RECALLED = {"task": False, "own": 0}
-"""The recall of agents: none, since Council shows an agent only the shared state."""
 
 
 def _plain(draft: Draft, _node: Settings, properties: Settings, path: Path) -> Settings:

@@ -1,4 +1,4 @@
-"""The translation of a foreign document, with its positions, warnings and changes."""
+"""The translation of a foreign document, or into one, with its positions and warnings."""
 
 from __future__ import annotations
 
@@ -43,6 +43,17 @@ class Translation(Parsed):
     """
 
     changes: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """A document for another system, and warnings of what that one ignores.
+
+    Their places are those of the graph it was made of.
+    """
+
+    document: dict[str, Any]
+    unseen: tuple[Problem, ...]
 
 
 class Draft:

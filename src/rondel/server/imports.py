@@ -12,8 +12,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from rondel.formats import translate_file
-from rondel.formats.recognition import TITLES, recognised
+from rondel.formats import TITLES, recognised, translate_file
 from rondel.formats.referenced_files import nothing_beside
 from rondel.server.access import Viewer
 from rondel.server.openapi import errors

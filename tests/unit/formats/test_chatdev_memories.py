@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from rondel import Engine, Graph, GraphError
-from rondel.formats.export import to_chatdev
+from rondel.formats.chatdev_export import to_chatdev
 from rondel.formats.referenced_files import nothing_beside
 
 GRAPH = """\

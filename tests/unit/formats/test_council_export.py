@@ -11,7 +11,7 @@ import pytest
 
 from rondel import Engine, Graph, GraphError
 from rondel.formats.council_export import to_council
-from rondel.formats.inlining import inlined
+from rondel.formats.referenced_files import inlined
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "council"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rondel import Graph, GraphError
 from rondel.formats import translator
-from rondel.formats.export import to_chatdev
+from rondel.formats.chatdev_export import to_chatdev
 from rondel.graph.positions import parse
 
 IDS = ["a", "b", "c"]

@@ -10,7 +10,7 @@ import pytest
 import rondel
 from rondel import Graph, GraphError
 from rondel.certificate import certify
-from rondel.formats.inlining import inlined
+from rondel.formats.referenced_files import inlined
 
 MINE = {"input": 0.5, "output": 1.5, "cache_read": 0.1}
 TAKEN = {"input_tokens": 1_000_000, "output_tokens": 2_000_000}
