@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from rondel.engine.registry import Registry
     from rondel.errors import GraphError, RondelError
     from rondel.nodes.calling import NOTHING
-    from rondel.sessions.blocking import run
-    from rondel.sessions.engine import Engine
+    from rondel.sessions.engine import Engine, run
     from rondel.sessions.event import Event
     from rondel.sessions.graph import Graph
     from rondel.sessions.records import Result
@@ -72,8 +71,7 @@ _HOMES = {
     "engine.registry": ("Registry",),
     "errors": ("GraphError", "RondelError"),
     "nodes.calling": ("NOTHING",),
-    "sessions.blocking": ("run",),
-    "sessions.engine": ("Engine",),
+    "sessions.engine": ("Engine", "run"),
     "sessions.event": ("Event",),
     "sessions.graph": ("Graph",),
     "sessions.records": ("Result",),

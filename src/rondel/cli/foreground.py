@@ -31,8 +31,8 @@ from rondel.cli.views import JsonView, PlainView, View
 from rondel.errors import CallError, GraphError, JournalError
 from rondel.journal.memory import MemoryStore
 from rondel.sessions.agents import configs_of
-from rondel.sessions.code import change_of_code, fingerprints_of
 from rondel.sessions.engine import Engine
+from rondel.sessions.fingerprints import change_of_code, fingerprints_of
 from rondel.sessions.graph import Graph
 from rondel.sessions.labels import CODE
 from rondel.sessions.records import Result

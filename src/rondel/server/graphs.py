@@ -27,7 +27,7 @@ from rondel.server.sources import graph_of, text_of, with_provider
 from rondel.sessions.findings import findings_of, lints_in, unbounded_loops
 from rondel.sessions.graph import Graph
 from rondel.sessions.graphs_folder import GraphFile
-from rondel.sessions.inputs import as_inputs
+from rondel.sessions.labels import as_inputs
 from rondel.sessions.registry import default_registry
 from rondel.sessions.structure import structure_of
 from rondel.sessions.templates import summary_of, templates

@@ -14,8 +14,7 @@ from rondel.server import schemas
 from rondel.server.access import GROUP, Caller
 from rondel.server.site import Site
 from rondel.server.sources import runnable
-from rondel.sessions.inputs import as_inputs
-from rondel.sessions.labels import KEYS
+from rondel.sessions.labels import KEYS, as_inputs
 from rondel.sessions.overview import LABELS
 
 KEY = "idempotency"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from msgspec.structs import replace
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from rondel.conditions.calling import FunctionCondition, name_of
 from rondel.conditions.function import FunctionProcess
@@ -14,8 +14,7 @@ from rondel.engine.protocols import Processor
 from rondel.engine.registry import Registry
 from rondel.errors import GraphError, Problem
 from rondel.graph.spec import Call, EdgeSpec, GraphSpec, NodeSpec
-
-FUNCTION = "function"
+from rondel.sessions.registry import FUNCTION
 
 Working = FunctionCondition | FunctionProcess
 
@@ -105,21 +104,3 @@ class _Completing:
             return self._registry.config_model(kind, FUNCTION).model_validate(config)
         except ValidationError as error:
             raise GraphError([Problem(str(error.errors()[0]["msg"]))]) from error
-
-
-class AuthoredNames:
-    """A registry's names, where functions need not be registered: the graph holds them."""
-
-    def __init__(self, registry: Registry) -> None:
-        self._registry = registry
-
-    def names(self, kind: str) -> Iterable[str]:
-        """All names of a kind."""
-        return self._registry.names(kind)
-
-    def config_model(self, kind: str, name: str) -> type[BaseModel] | None:
-        """The model of that name's config; a function's may be anything."""
-        if name == FUNCTION:
-            return None
-        model: type[BaseModel] | None = self._registry.config_model(kind, name)
-        return model

@@ -20,12 +20,11 @@ from rondel.engine.shell.runner import Runner
 from rondel.errors import RondelError
 from rondel.graph.plan import Plan
 from rondel.journal.store import Durable, Lease, SessionRow, Store
-from rondel.sessions.clocks import Clocks
 from rondel.sessions.controls import REFUSALS, AnyControl, Expire, from_letter, refusal_of
 from rondel.sessions.events import Narrator
 from rondel.sessions.expectation import Expected
 from rondel.sessions.labels import DEBUG
-from rondel.sessions.lease import DrivenLease
+from rondel.sessions.lease import Clocks, DrivenLease
 from rondel.sessions.recorder import SessionRecorder
 from rondel.sessions.stream import Audience
 

@@ -19,11 +19,9 @@ from rondel.journal.store import MemoryEntry, Page, SessionRow, Store
 from rondel.journal.working_memory import WorkingMemory, confidence_in
 from rondel.sessions.expectation import Expectation
 from rondel.sessions.fork import begin_fork, lay_down, plan_fork, row_of
-from rondel.sessions.graph import Graph, as_graph
+from rondel.sessions.graph import Graph
 from rondel.sessions.graph_cache import Environs, GraphCache
-from rondel.sessions.ids import new_id
-from rondel.sessions.inputs import Inputs, as_inputs
-from rondel.sessions.labels import debugging
+from rondel.sessions.labels import Inputs, as_graph, as_inputs, debugging, new_id
 from rondel.sessions.local_session import LocalSession
 from rondel.sessions.local_sessions import LocalSessions
 from rondel.sessions.permissions import Permissions
@@ -275,3 +273,25 @@ class Engine:
         local = await self._local.create(row, graph, to_drive=True)
         await local.begin(binding, row)
         return local
+
+
+def run(
+    graph: Graph | str | os.PathLike[str],
+    inputs: Inputs = None,
+    *,
+    allow_python: bool = False,
+    allow_commands: bool = False,
+) -> Result:
+    """Run a graph in memory, block until it is over, and return its result."""
+
+    async def main() -> Result:
+        async with Engine(
+            db=None, allow_python=allow_python, allow_commands=allow_commands
+        ) as engine:
+            return await engine.run(graph, inputs)
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(main())
+    raise CallError("rondel.run blocks; inside async code write: await engine.run(graph, inputs)")

@@ -1,4 +1,4 @@
-"""Fingerprints of functions, so that a session notices when one has changed.
+"""Fingerprints of the functions of a graph, so that a session notices when one has changed.
 
 A fingerprint is taken of the compiled code: comments, line numbers, formatting and docstrings are
 not in it. Plain values that a function closes over, its defaults, and the functions of its own
@@ -8,6 +8,7 @@ of Python compiles differently, so a fingerprint names its version.
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -15,12 +16,50 @@ from hashlib import blake2b
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
+from rondel.engine.registry import Registry
+from rondel.errors import CodeChanged
+from rondel.journal.store import SessionRow
+from rondel.sessions.graph import Graph
+
+log = logging.getLogger("rondel.sessions")
+
+FUNCTIONS = "functions"
+"""The label with a fingerprint of each function that the session's graph calls."""
+
 PYTHON = f"{sys.version_info[0]}.{sys.version_info[1]}"
 
 LETTERS = 12
 """The length of a fingerprint; it protects against mistakes, not against an attacker."""
 
 PLAIN = (str, bytes, int, float, complex, bool, type(None), type(...))
+
+
+def fingerprints_of(graph: Graph) -> dict[str, str]:
+    """The fingerprint of each function that the graph calls, by its place in the graph."""
+    own = {name: fingerprint(code) for name, code in graph.code.items()}
+    return own | _registered(graph.registry, graph.document)
+
+
+def change_of_code(row: SessionRow, now: Mapping[str, str]) -> str:
+    """A sentence that names the functions that changed since the session began; empty if none."""
+    names = changed(row.labels.get(FUNCTIONS, {}), now)
+    return f"{_listed(names)} changed since session {row.id} began" if names else ""
+
+
+def check_code(row: SessionRow, now: Mapping[str, str], *, strict: bool) -> None:
+    """Warn if a session would go on with changed functions; if `strict`, raise CodeChanged."""
+    before = row.labels.get(FUNCTIONS, {})
+    if change := change_of_code(row, now):
+        if strict:
+            raise CodeChanged(
+                f"{change}; hand over the graph as it was, or go on without strict code"
+            )
+        log.warning("%s; it goes on with the code of now", change)
+    if strict and (unknown := incomparable(before, now)):
+        raise CodeChanged(
+            f"session {row.id}: nobody can tell whether {_listed(unknown)} changed, because the "
+            "session began with another version of Python or of Rondel; go on without strict code"
+        )
 
 
 def fingerprint(code: Any) -> str:
@@ -47,6 +86,35 @@ def incomparable(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]
         for name, current in now.items()
         if name not in before or _python(before[name]) != _python(current)
     ]
+
+
+def _registered(registry: Registry, document: Any) -> dict[str, str]:
+    """The fingerprints of registered functions that a document names; not of Rondel's own."""
+    named = set(registry.names("function")).intersection(_texts(document))
+    functions = {name: registry.function_named(name) for name in sorted(named)}
+    return {
+        f"function {name}": fingerprint(function)
+        for name, function in functions.items()
+        if not str(getattr(function, "__module__", "")).startswith("rondel.")
+    }
+
+
+def _texts(document: Any) -> Iterator[str]:
+    """Every text in a document."""
+    left = [document]
+    while left:
+        item = left.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, Mapping):
+            left.extend(item.values())
+        elif isinstance(item, list):
+            left.extend(item)
+
+
+def _listed(names: list[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _python(fingerprint: str) -> str:

@@ -21,8 +21,7 @@ from rondel.sessions.deadlines import due_at
 from rondel.sessions.delivery import ControlDelivery
 from rondel.sessions.drive import fold
 from rondel.sessions.graph import Graph
-from rondel.sessions.ids import new_id
-from rondel.sessions.labels import labels_of
+from rondel.sessions.labels import labels_of, new_id
 from rondel.sessions.past import Past
 
 if TYPE_CHECKING:

@@ -10,19 +10,24 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from rondel.engine.protocols import Middleware, Processor
 from rondel.engine.registry import Registry
-from rondel.errors import CallError, GraphError, Problem
+from rondel.errors import GraphError, Problem
 from rondel.graph.compile import collector_held, compile_graph
 from rondel.graph.load import Loaded, Revise, from_document, loads, read
 from rondel.graph.names import Vocabulary
 from rondel.graph.plan import Plan
 from rondel.graph.schema import ENVELOPE
+from rondel.graph.secrets import Stored
 from rondel.graph.spec import GraphSpec
 from rondel.nodes.calling import function_processor
-from rondel.sessions.authored import FUNCTION, AuthoredNames, Functions
+from rondel.sessions.authored import Functions
 from rondel.sessions.changes import body_of, change_body, structure_in
-from rondel.sessions.reading import LenientVariables, ReadingNames
-from rondel.sessions.registry import default_registry
-from rondel.sessions.stored import Stored
+from rondel.sessions.registry import (
+    FUNCTION,
+    AuthoredNames,
+    LenientVariables,
+    ReadingNames,
+    default_registry,
+)
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -474,15 +479,6 @@ def _enveloped(loaded: Loaded) -> dict[str, Any]:
     body = {"id": loaded.spec.id, **document}
     envelope: dict[str, Any] = {key: body.pop(key) for key in ENVELOPE if key in body}
     return {**envelope, "graph": body}
-
-
-def as_graph(graph: Graph | str | os.PathLike[str]) -> Graph:
-    """A graph, or the one in a file."""
-    if isinstance(graph, Graph):
-        return graph
-    if isinstance(graph, str | os.PathLike):
-        return Graph.load(graph)
-    raise CallError(f"a graph or the path of a graph file is needed, not {type(graph).__name__}")
 
 
 def check_prices(plan: Plan) -> None:

@@ -14,17 +14,16 @@ from rondel.engine.registry import Registry
 from rondel.engine.shell.binding import Binding
 from rondel.errors import CallError, GraphError
 from rondel.graph.plan import Plan
-from rondel.graph.secrets import Values
+from rondel.graph.secrets import Stored, Values
 from rondel.graph.variables import value_of
 from rondel.guards.memory import MemoryGuard, promoted_nodes
 from rondel.journal.attachments import Attachments
 from rondel.journal.store import SessionRow, Store
 from rondel.journal.working_memory import WorkingMemory
-from rondel.sessions.code import FUNCTIONS, check_code
+from rondel.sessions.fingerprints import FUNCTIONS, check_code
 from rondel.sessions.graph import Graph
 from rondel.sessions.labels import CODE, labels_of, without_code
 from rondel.sessions.permissions import Permissions
-from rondel.sessions.stored import Stored
 
 Environs = Callable[[Mapping[str, Any]], Mapping[str, str]]
 """By the labels of a session, what the variables of its graph stand for."""

@@ -1,16 +1,20 @@
-"""Labels of sessions: what a session needs to go on, and how it was started."""
+"""What a new session is given: an id, a graph, inputs, and labels with what it needs to go on."""
 
 from __future__ import annotations
 
+import os
+import secrets
 from collections.abc import Sequence
 from typing import Any
 
 from rondel.certificate.forest import forest_of
-from rondel.errors import CallError, GraphError
+from rondel.errors import CallError, GraphError, Unstorable
 from rondel.graph.names import Names
 from rondel.graph.plan import Plan
+from rondel.graph.surrogates import whole
+from rondel.journal.codec import decode_value, encode_value
 from rondel.journal.store import SessionRow
-from rondel.sessions.code import FUNCTIONS, fingerprints_of
+from rondel.sessions.fingerprints import FUNCTIONS, fingerprints_of
 from rondel.sessions.graph import Graph
 from rondel.sessions.permissions import needs_of
 from rondel.sessions.registry import default_registry
@@ -23,6 +27,38 @@ KEYS = "keys"
 
 DEBUG = "debug"
 """The label with the heads of the loops after whose rounds a session pauses."""
+
+Inputs = str | dict[str, Any] | None
+
+
+def new_id() -> str:
+    """A new id for a session."""
+    return secrets.token_hex(8)
+
+
+def as_graph(graph: Graph | str | os.PathLike[str]) -> Graph:
+    """A graph, or the one in a file."""
+    if isinstance(graph, Graph):
+        return graph
+    if isinstance(graph, str | os.PathLike):
+        return Graph.load(graph)
+    raise CallError(f"a graph or the path of a graph file is needed, not {type(graph).__name__}")
+
+
+def as_inputs(inputs: Inputs) -> dict[str, Any]:
+    """The inputs as a JSON object; raises CallError if they are none."""
+    if inputs is None:
+        return {}
+    if isinstance(inputs, str):
+        return {"task": whole(inputs)}
+    if isinstance(inputs, dict):
+        try:
+            own: dict[str, Any] = decode_value(encode_value(inputs, "the inputs"))
+        except Unstorable as error:
+            raise CallError(str(error)) from error
+        return own
+    name = type(inputs).__name__
+    raise CallError(f"inputs must be a text or a JSON object, not {name}")
 
 
 def labels_of(graph: Graph) -> dict[str, Any]:

@@ -14,14 +14,12 @@ from rondel.guards.circuit_breaker import circuit_breaker
 from rondel.journal.clock import elapsed
 from rondel.journal.memory import MemoryStore
 from rondel.journal.store import Lease, SessionRow, Store, finish
-from rondel.sessions.clocks import Clocks
 from rondel.sessions.deadlines import DeadlineWatch
 from rondel.sessions.drive import Drive
 from rondel.sessions.expectation import Expectation
 from rondel.sessions.graph import Graph
 from rondel.sessions.graph_cache import GraphCache
-from rondel.sessions.ids import is_gone, new_owner, process_of
-from rondel.sessions.lease import DrivenLease
+from rondel.sessions.lease import Clocks, DrivenLease, is_gone, new_owner, process_of
 from rondel.sessions.local_session import LocalSession
 from rondel.sessions.status_cache import StatusCache
 from rondel.sessions.traces import Traces

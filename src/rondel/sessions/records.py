@@ -190,42 +190,38 @@ class CallRecord(Record):
     request_id: str = ""
 
 
-class Ledger:
-    """Folds a journal and keeps every model call that the session itself made."""
+def calls_of(
+    session: str, plan: Plan, journal: Iterable[ticks.AnyTick], shared: int
+) -> list[CallRecord]:
+    """The ledger: every model call in a journal, in its order, without the first `shared` ticks."""
+    rows: list[CallRecord] = []
+    for position, (_, effects) in enumerate(replay(SessionState(plan), journal)):
+        if position >= shared:
+            rows.extend(_calls_in(session, effects))
+    return rows
 
-    def __init__(self, session: str, plan: Plan) -> None:
-        self._session = session
-        self._state = SessionState(plan)
 
-    def rows(self, journal: Iterable[ticks.AnyTick], shared: int) -> list[CallRecord]:
-        """One row for each call, in the order of the journal, without the first `shared` ticks."""
-        rows: list[CallRecord] = []
-        for position, (_, effects) in enumerate(replay(self._state, journal)):
-            if position >= shared:
-                rows.extend(self._calls_in(effects))
-        return rows
-
-    def _calls_in(self, effects: list[Effect]) -> Iterator[CallRecord]:
-        for effect in effects:
-            if not isinstance(effect, fx.StepTicked):
-                continue
-            for usage in getattr(effect.tick, "usage", ()):
-                yield CallRecord(
-                    self._session,
-                    effect.address,
-                    effect.step.node.id,
-                    usage.model,
-                    usage.input_tokens,
-                    usage.output_tokens,
-                    usage.usd,
-                    usage.duration,
-                    usage.cached_tokens,
-                    usage.reasoning_tokens,
-                    usage.estimated,
-                    usage.finish_reason,
-                    usage.attempt,
-                    usage.request_id,
-                )
+def _calls_in(session: str, effects: list[Effect]) -> Iterator[CallRecord]:
+    for effect in effects:
+        if not isinstance(effect, fx.StepTicked):
+            continue
+        for usage in getattr(effect.tick, "usage", ()):
+            yield CallRecord(
+                session,
+                effect.address,
+                effect.step.node.id,
+                usage.model,
+                usage.input_tokens,
+                usage.output_tokens,
+                usage.usd,
+                usage.duration,
+                usage.cached_tokens,
+                usage.reasoning_tokens,
+                usage.estimated,
+                usage.finish_reason,
+                usage.attempt,
+                usage.request_id,
+            )
 
 
 HELD = 1000

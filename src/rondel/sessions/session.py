@@ -20,11 +20,11 @@ from rondel.sessions.past import Past
 from rondel.sessions.quarantine import Quarantine, QuarantineEntry
 from rondel.sessions.records import (
     CallRecord,
-    Ledger,
     QuestionRecord,
     Result,
     RoundRecord,
     StepRecord,
+    calls_of,
 )
 from rondel.sessions.stream import BATCH, Listener, Watcher
 
@@ -153,7 +153,7 @@ class Session:
 
     def ledger(self) -> list[CallRecord]:
         """Every model call of this session, a row each; its usage is the sum of these rows."""
-        return Ledger(self.id, self.plan).rows(self.past.ticks(), self.row.parent_length)
+        return calls_of(self.id, self.plan, self.past.ticks(), self.row.parent_length)
 
     @property
     def past(self) -> Past:

@@ -11,7 +11,7 @@ import pytest
 
 from rondel import Context, Engine, Graph
 from rondel.errors import SessionBusy
-from rondel.sessions.ids import is_gone, new_owner
+from rondel.sessions.lease import is_gone, new_owner
 from tests.unit.sessions.test_deadlines import asking
 
 JUMPS = [60.0, 3600.0, -3600.0]

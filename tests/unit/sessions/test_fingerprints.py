@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from rondel import Graph, Message
-from rondel.sessions.code import fingerprints_of
-from rondel.sessions.fingerprints import changed, fingerprint, incomparable
+from rondel.sessions.fingerprints import changed, fingerprint, fingerprints_of, incomparable
 
 
 def compiled(source: str, name: str = "f") -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rondel.sessions.ids import new_id
+from rondel.sessions.labels import new_id
 
 
 def test_an_id_is_16_hex_digits_and_there_is_no_second_one() -> None:

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from rondel.journal import process
-from rondel.sessions.ids import is_gone, new_owner, process_of
+from rondel.sessions.lease import is_gone, new_owner, process_of
 
 
 @pytest.fixture(autouse=True)
@@ -20,7 +20,7 @@ def _forget() -> None:
 
 
 def owner_of_a_process_that_ended() -> str:
-    program = "from rondel.sessions.ids import new_owner; print(new_owner())"
+    program = "from rondel.sessions.lease import new_owner; print(new_owner())"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
