@@ -13,7 +13,7 @@ import pytest
 
 from rondel import Graph
 from rondel.certificate import Certificate, certify
-from rondel.graph.spec import Budget
+from rondel.graph.spec import BudgetSpec
 from tests.property.spending import Spent, random_graph, run
 
 CASES = int(os.environ.get("RONDEL_SPENDING_CASES", "400"))
@@ -53,7 +53,7 @@ def overrun(graph: Graph, certificate: Certificate, spent: Spent) -> list[str]:
     if limits.usd is not None and spent.usd > limits.usd + money + NOISE:
         found.append(f"{spent.usd} usd of {limits.usd}")
     for end in spent.ends:
-        budget: Budget = graph.spec.loops[end["loop"]].budget
+        budget: BudgetSpec = graph.spec.loops[end["loop"]].budget
         call = money if budget.tokens is None else tokens
         if end["value"] > end["threshold"] + call + NOISE:
             found.append(f"{end['value']} of {end['threshold']} in {end['loop']}")

@@ -12,7 +12,7 @@ from rondel.certificate.guaranteed import guarantee_of, is_contract_way, may_fir
 from rondel.errors import Problem
 from rondel.graph.guarantees import Guarantee
 from rondel.graph.plan import Plan
-from rondel.graph.spec import Budget
+from rondel.graph.spec import BudgetSpec
 
 Amount = TypeVar("Amount", int, float)
 
@@ -140,7 +140,7 @@ class WorstCases:
             cost += self._node(body.head)
         budget = self.plan.spec.limits.budget if body.around is None else body.scope.contract.budget
         if body.owner is not None:
-            budget = Budget()
+            budget = BudgetSpec()
         self.costs[body] = within(cost, budget, self.largest[body]).at_most(self.ceiling)
 
     def _node(self, node: int) -> Cost:
@@ -200,7 +200,7 @@ def step_cost(guarantee: Guarantee, attempts: int) -> Cost:
     )
 
 
-def within(cost: Cost, budget: Budget, call: Cost) -> Cost:
+def within(cost: Cost, budget: BudgetSpec, call: Cost) -> Cost:
     """The cost under a budget; the budget may be exceeded by one call, if that has a bound."""
     tokens, usd = cost.tokens, cost.usd
     if budget.tokens is not None and call.tokens is not None:

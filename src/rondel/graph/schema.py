@@ -155,15 +155,15 @@ class Retry(Part):
             raise PydanticCustomError("waits", message, {"hint": "exchange the two"})
         return self
 
-    def as_spec(self) -> spec.Retry:
+    def as_spec(self) -> spec.RetrySpec:
         """The engine's form of it; a wait that is left out follows the one that is set."""
-        default = spec.Retry()
+        default = spec.RetrySpec()
         shortest, longest = self.min_wait, self.max_wait
         if shortest is None:
             shortest = default.min_wait if longest is None else min(default.min_wait, longest)
         if longest is None:
             longest = max(default.max_wait, shortest)
-        return spec.Retry(self.max_attempts, shortest, longest)
+        return spec.RetrySpec(self.max_attempts, shortest, longest)
 
 
 class Node(Part):
@@ -269,9 +269,9 @@ class Budget(Part):
     usd: Finite | None = Field(None, gt=0, description="The most money.")
     wall_time: Duration | None = Field(None, description="The most time, waiting excluded.")
 
-    def as_spec(self) -> spec.Budget:
+    def as_spec(self) -> spec.BudgetSpec:
         """The engine's form of it."""
-        return spec.Budget(self.tokens, self.usd, self.wall_time)
+        return spec.BudgetSpec(self.tokens, self.usd, self.wall_time)
 
 
 class Window(Part):
@@ -403,9 +403,9 @@ class Price(Part):
     cache_read: Usd | None = Field(None, description="What it read before; as input without it.")
     cache_write: Usd | None = Field(None, description="What it is to keep; as input without it.")
 
-    def as_spec(self) -> spec.Price:
+    def as_spec(self) -> spec.PriceSpec:
         """The price for the engine."""
-        return spec.Price(self.input, self.output, self.cache_read, self.cache_write)
+        return spec.PriceSpec(self.input, self.output, self.cache_read, self.cache_write)
 
 
 class PriceList(Part):

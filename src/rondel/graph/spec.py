@@ -20,7 +20,7 @@ Join = Literal["any", "all"]
 OnError = Literal["fail", "continue"]
 
 
-class Retry(msgspec.Struct, frozen=True):
+class RetrySpec(msgspec.Struct, frozen=True):
     """How often a failed attempt is made again, and how long to wait in between."""
 
     max_attempts: int = 1
@@ -37,7 +37,7 @@ class NodeSpec(msgspec.Struct, frozen=True):
     description: str = ""
     context_window: int = 0
     timeout: float | None = None
-    retry: Retry = Retry()
+    retry: RetrySpec = RetrySpec()
     on_error: OnError = "fail"
     join: Join = "any"
     breaker: bool = True
@@ -92,7 +92,7 @@ class ScoreSpec(msgspec.Struct, frozen=True):
     node: str | None = None
 
 
-class Patience(msgspec.Struct, frozen=True):
+class PatienceSpec(msgspec.Struct, frozen=True):
     """How many rounds may pass without so much gain, and what follows."""
 
     rounds: int
@@ -100,14 +100,14 @@ class Patience(msgspec.Struct, frozen=True):
     then: OnStagnation = "exit"
 
 
-class Regression(msgspec.Struct, frozen=True):
+class RegressionSpec(msgspec.Struct, frozen=True):
     """How far below the best a round may fall, and what follows."""
 
     drop: float
     action: OnRegression = "warn"
 
 
-class Budget(msgspec.Struct, frozen=True):
+class BudgetSpec(msgspec.Struct, frozen=True):
     """The most that may be spent; None is no bound."""
 
     tokens: int | None = None
@@ -130,9 +130,9 @@ class LoopSpec(msgspec.Struct, frozen=True):
     """The value at which the loop has reached its goal."""
     score: ScoreSpec = ScoreSpec()
     until: Call | None = None
-    patience: Patience | None = None
-    regression: Regression | None = None
-    budget: Budget = Budget()
+    patience: PatienceSpec | None = None
+    regression: RegressionSpec | None = None
+    budget: BudgetSpec = BudgetSpec()
     on_limit: OnLimit = "best"
     """What happens when a bound is reached; without any score, `best` is the last round."""
     carry: int | None = None
@@ -154,7 +154,7 @@ class LoopSpec(msgspec.Struct, frozen=True):
         return self.max_rounds is not None or gives_up or turns_back or self.budget.bounds
 
 
-class Price(msgspec.Struct, frozen=True):
+class PriceSpec(msgspec.Struct, frozen=True):
     """What a million tokens of a model cost, in USD; None is the price of other input."""
 
     input: float
@@ -163,11 +163,11 @@ class Price(msgspec.Struct, frozen=True):
     cache_write: float | None = None
 
 
-class Limits(msgspec.Struct, frozen=True):
+class LimitsSpec(msgspec.Struct, frozen=True):
     """Bounds on the whole run."""
 
     max_steps: int = DEFAULT_MAX_STEPS
-    budget: Budget = Budget()
+    budget: BudgetSpec = BudgetSpec()
 
 
 class BreakerSpec(msgspec.Struct, frozen=True):
@@ -241,7 +241,7 @@ class GraphSpec(msgspec.Struct, frozen=True):
     end: tuple[str, ...]
     description: str = ""
     loops: Mapping[str, LoopSpec] = msgspec.field(default_factory=dict)
-    limits: Limits = Limits()
+    limits: LimitsSpec = LimitsSpec()
     breaker: BreakerSpec | None = BreakerSpec()
     """None means that it is off."""
     memory: MemorySpec = MemorySpec()

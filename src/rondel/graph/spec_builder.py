@@ -17,25 +17,25 @@ from rondel.graph.spec import (
     ALWAYS,
     DIALECTS,
     OWN,
-    Budget,
+    BudgetSpec,
     Call,
     DynamicSpec,
     EdgeSpec,
     GraphSpec,
-    Limits,
+    LimitsSpec,
     LoopSpec,
     NodeSpec,
-    Patience,
-    Price,
-    Regression,
-    Retry,
+    PatienceSpec,
+    PriceSpec,
+    RegressionSpec,
+    RetrySpec,
     ScoreSpec,
 )
 
 FUNCTION = "function"
 CONTRACT, UNTIL = "contract", "until"
 CONSTANT = (True, False, "true", "false")
-ONCE = Retry()
+ONCE = RetrySpec()
 NODE_KEYS = schema.Node.model_fields.keys()
 
 Include = Callable[[Path, Any], GraphSpec | None]
@@ -50,7 +50,7 @@ class CachedVocabulary:
         self._names: dict[str, Names] = {}
         self._models: dict[tuple[str, str], type[BaseModel] | None] = {}
         self._referring: dict[str, bool] = {}
-        self.prices: dict[str, Price] = {}
+        self.prices: dict[str, PriceSpec] = {}
         """What the document says that models cost."""
 
     def names(self, kind: str) -> Names:
@@ -335,7 +335,7 @@ class SpecBuilder:
             end=tuple(end),
             description=graph.description or "",
             loops={head: self._loop(head, loop) for head, loop in (graph.loops or {}).items()},
-            limits=Limits(limits.max_steps, limits.as_spec()),
+            limits=LimitsSpec(limits.max_steps, limits.as_spec()),
             breaker=graph.breaker_spec,
             memory=(graph.memory or schema.Memory()).as_spec(),
             dialect=DIALECTS[graph.dialect] if graph.dialect else OWN,
@@ -367,11 +367,11 @@ class SpecBuilder:
             target=loop.exit_on_score,
             score=_score_spec(loop.score),
             until=self.untils.get(head),
-            patience=Patience(patience.rounds, patience.min_delta, loop.on_stagnation)
+            patience=PatienceSpec(patience.rounds, patience.min_delta, loop.on_stagnation)
             if patience
             else None,
-            regression=Regression(regression.drop, regression.action) if regression else None,
-            budget=budget.as_spec() if budget else Budget(),
+            regression=RegressionSpec(regression.drop, regression.action) if regression else None,
+            budget=budget.as_spec() if budget else BudgetSpec(),
             on_limit="ask" if loop.on_limit == "human" else loop.on_limit,
             carry=_carried(loop.carry),
             debug=loop.debug,

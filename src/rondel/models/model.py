@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, PrivateAttr, SecretStr
 from rondel.engine.message import Message, Part
 from rondel.engine.protocols import Usage
 from rondel.graph.json_in_text import objects_in
-from rondel.graph.spec import Price
+from rondel.graph.spec import PriceSpec
 from rondel.models.redaction import Text
 
 
@@ -26,7 +26,7 @@ class ProviderConfig(BaseModel):
     base_url: Text | None = None
     api_key: SecretStr | None = None
     params: dict[str, Any] = {}
-    _prices: Mapping[str, Price] = PrivateAttr(default_factory=dict)
+    _prices: Mapping[str, PriceSpec] = PrivateAttr(default_factory=dict)
 
     def model_post_init(self, context: Any) -> None:
         """Keep the prices that the graph sets."""
@@ -39,7 +39,7 @@ class ProviderConfig(BaseModel):
         return {"prices": self._prices}
 
     @property
-    def price(self) -> Price | None:
+    def price(self) -> PriceSpec | None:
         """The price of the model, if the graph sets one."""
         return self._prices.get(self.name)
 

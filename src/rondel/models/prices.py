@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from rondel.graph.spec import Price
+from rondel.graph.spec import PriceSpec
 
 SIMULATED = "simulated"
-SIMULATED_PRICE = Price(1.0, 4.0)
+SIMULATED_PRICE = PriceSpec(1.0, 4.0)
 """The price of a simulated model without a name, so that a run shows a cost."""
 
 
@@ -21,7 +21,7 @@ class Tariff:
 
     model: str
     provider: str | None = None
-    price: Price | None = None
+    price: PriceSpec | None = None
     listed: bool = True
     """Whether the price table applies; it does not for models at a local address."""
     free: bool = False
@@ -84,7 +84,7 @@ def usd(
     provider: str | None = None,
     cache_read: int = 0,
     cache_write: int = 0,
-    price: Price | None = None,
+    price: PriceSpec | None = None,
 ) -> float:
     """The price of one call; 0 for a model that nobody lists."""
     if not model or not (input_tokens or output_tokens):
@@ -94,7 +94,7 @@ def usd(
     return tariff.usd(input_tokens, output_tokens, **cached) or 0.0
 
 
-def _priced(price: Price, taken: int, given: int, cache_read: int, cache_write: int) -> float:
+def _priced(price: PriceSpec, taken: int, given: int, cache_read: int, cache_write: int) -> float:
     per_read = price.input if price.cache_read is None else price.cache_read
     per_write = price.input if price.cache_write is None else price.cache_write
     plain = max(taken - cache_read - cache_write, 0) * price.input

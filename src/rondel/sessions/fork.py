@@ -13,7 +13,7 @@ from rondel.engine.emit import Emit
 from rondel.engine.message import Message
 from rondel.errors import CallError
 from rondel.graph.plan import Plan
-from rondel.graph.spec import Budget
+from rondel.graph.spec import BudgetSpec
 from rondel.journal.store import SessionRow, Store, finish
 from rondel.sessions.changes import is_of_graph
 from rondel.sessions.controls import Answer, Resume
@@ -233,6 +233,6 @@ def _until(state: SessionState, entry: int) -> Any:
     return state.frames[entry].scope.contract.until
 
 
-def _budget(state: SessionState, entry: int) -> Budget:
+def _budget(state: SessionState, entry: int) -> BudgetSpec:
     scope = state.frames[entry].scope
     return state.plan.spec.limits.budget if scope.head is None else scope.contract.budget

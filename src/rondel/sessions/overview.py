@@ -11,7 +11,7 @@ from rondel.engine.core.contract import LoopEnd
 from rondel.engine.core.frame import Frame
 from rondel.engine.core.state import SessionState
 from rondel.graph.moments import to_microsecond
-from rondel.graph.spec import Budget
+from rondel.graph.spec import BudgetSpec
 from rondel.journal.store import SessionRow
 from rondel.sessions.drive import fold
 from rondel.sessions.event import message_json
@@ -145,7 +145,7 @@ def limits_of(state: SessionState) -> dict[str, Any]:
 
 
 def _meters(
-    budget: Budget, tokens: int, usd: float, seconds: float, grants: int = 1
+    budget: BudgetSpec, tokens: int, usd: float, seconds: float, grants: int = 1
 ) -> dict[str, Any]:
     spent = {"tokens": tokens, "usd": usd, "wall_time": round(max(seconds, 0.0), 3)}
     return {

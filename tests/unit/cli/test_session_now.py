@@ -11,12 +11,12 @@ from rondel.cli.live.cells import head, sparkline, tail, wrapped
 from rondel.cli.live.facts import GraphFacts, LoopFacts, NodeFacts
 from rondel.cli.live.lines import Space, cost, lines_of
 from rondel.cli.live.session_now import SessionNow
-from rondel.graph.spec import Budget
+from rondel.graph.spec import BudgetSpec
 from rondel.sessions.event import Event
 
 START = 1_700_000_000.0
 FACTS = GraphFacts(
-    loops={"Outline": LoopFacts(6, 90.0, Budget(usd=0.1)), "Draft": LoopFacts(3)},
+    loops={"Outline": LoopFacts(6, 90.0, BudgetSpec(usd=0.1)), "Draft": LoopFacts(3)},
     nodes={"Talk": NodeFacts(3, 3, 2)},
 )
 

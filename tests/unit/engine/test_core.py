@@ -16,7 +16,7 @@ from rondel.engine.core.state import SessionState
 from rondel.engine.core.step import Step
 from rondel.graph.compile import compile_graph
 from rondel.graph.plan import Plan
-from rondel.graph.spec import EdgeSpec, GraphSpec, Limits, LoopSpec, NodeSpec
+from rondel.graph.spec import EdgeSpec, GraphSpec, LimitsSpec, LoopSpec, NodeSpec
 from rondel.sessions.records import result_of
 from tests.property.harness import KNOWN, Jitter
 from tests.reference.generator import Case, graphs
@@ -33,7 +33,7 @@ def plan_of(*edges: tuple[str, str], start: str, end: str, **rounds: int) -> Pla
             (start,),
             (end,),
             loops=loops,
-            limits=Limits(50),
+            limits=LimitsSpec(50),
         )
     )
 

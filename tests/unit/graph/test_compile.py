@@ -14,7 +14,7 @@ from rondel.errors import GraphError
 from rondel.graph.compile import compile_graph
 from rondel.graph.components import TopologicalOrder, strong_components
 from rondel.graph.plan import InnerLoop, Plan, Scope
-from rondel.graph.spec import EdgeSpec, GraphSpec, Limits, LoopSpec, NodeSpec
+from rondel.graph.spec import EdgeSpec, GraphSpec, LimitsSpec, LoopSpec, NodeSpec
 from tests.counting import calls_of
 
 Edges = Sequence[tuple[str, str] | EdgeSpec]
@@ -38,7 +38,7 @@ def spec(
         start=tuple(start or names[:1]),
         end=tuple(end or names[-1:]),
         loops={head: LoopSpec(head, max_rounds=rounds) for head, rounds in (loops or {}).items()},
-        limits=Limits(),
+        limits=LimitsSpec(),
     )
 
 

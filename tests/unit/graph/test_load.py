@@ -10,7 +10,7 @@ import pytest
 
 from rondel.errors import GraphError, Problem
 from rondel.graph.load import Loaded, from_document, loads, read
-from rondel.graph.spec import ALWAYS, Call, Limits, LoopSpec, Retry
+from rondel.graph.spec import ALWAYS, Call, LimitsSpec, LoopSpec, RetrySpec
 from tests.counting import calls_of
 from tests.unit.graph.fakes import (
     VOCABULARY,
@@ -73,12 +73,16 @@ def test_every_field_reaches_the_graph() -> None:
     spec = loads(FULL, VOCABULARY).spec
     first, second, third = spec.nodes
     assert (spec.start, spec.end, spec.description) == (("A",), ("C", "B"), "")
-    assert spec.limits == Limits(max_steps=500)
+    assert spec.limits == LimitsSpec(max_steps=500)
     assert spec.loops == {"A": LoopSpec("A", 4, "now", line=10)}
     assert (first.description, first.context_window, first.timeout) == ("first", -1, 90.0)
-    assert (first.retry, first.on_error, first.join) == (Retry(3, 0.5, 120.0), "continue", "all")
+    assert (first.retry, first.on_error, first.join) == (
+        RetrySpec(3, 0.5, 120.0),
+        "continue",
+        "all",
+    )
     assert (second.config, third.config) == (LoopCounter(max_iterations=2), Passthrough())
-    assert (second.retry, second.timeout, second.join) == (Retry(), None, "any")
+    assert (second.retry, second.timeout, second.join) == (RetrySpec(), None, "any")
 
 
 def test_every_field_of_an_edge_reaches_the_graph() -> None:
@@ -122,8 +126,8 @@ def test_one_wait_moves_the_default_of_the_other() -> None:
     node = "{{id: {}, type: passthrough, retry: {{{}}}}}"
     text = graph(f"[{node.format('a', 'min_wait: 10')}, {node.format('b', 'max_wait: 0')}]")
     first, second = loads(text, VOCABULARY).spec.nodes
-    assert first.retry == Retry(1, 10.0, 10.0)
-    assert second.retry == Retry(1, 0.0, 0.0)
+    assert first.retry == RetrySpec(1, 10.0, 10.0)
+    assert second.retry == RetrySpec(1, 0.0, 0.0)
 
 
 # What is wrong: the text, and the line, path, message and hint of the only problem.

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from rondel.certificate.bounds import DEFAULT
 from rondel.certificate.loop_summaries import loops_of
 from rondel.graph.plan import Plan
-from rondel.graph.spec import Budget, LoopSpec
+from rondel.graph.spec import BudgetSpec, LoopSpec
 
-UNBOUNDED = Budget()
+UNBOUNDED = BudgetSpec()
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class LoopFacts:
 
     most: int | None = None
     target: float | None = None
-    budget: Budget = UNBOUNDED
+    budget: BudgetSpec = UNBOUNDED
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class GraphFacts:
 
     loops: dict[str, LoopFacts] = field(default_factory=dict)
     nodes: dict[str, NodeFacts] = field(default_factory=dict)
-    budget: Budget = UNBOUNDED
+    budget: BudgetSpec = UNBOUNDED
 
     def loop(self, head: str) -> LoopFacts:
         """The facts of a loop."""

@@ -12,7 +12,7 @@ from rondel.cli.live.cells import SPINNER, Line, Span, cut, flat, head, padded, 
 from rondel.cli.live.facts import GraphFacts, LoopFacts
 from rondel.cli.live.session_now import LoopNow, SessionNow, StepNow
 from rondel.cli.tables import length
-from rondel.graph.spec import Budget
+from rondel.graph.spec import BudgetSpec
 
 INDENT = "  "
 DOT = " · "
@@ -69,7 +69,7 @@ def score_text(scores: Sequence[float], target: float | None) -> str:
     return words("score {score} of {target}", score=curve, target=f"{round(target, 2):g}")
 
 
-def spent_text(usd: float, tokens: int, budget: Budget) -> str:
+def spent_text(usd: float, tokens: int, budget: BudgetSpec) -> str:
     """What was spent, of what may be spent."""
     if budget.usd is not None:
         return words("{spent} of {most}", spent=cost(usd), most=cost(budget.usd))

@@ -15,7 +15,7 @@ from rondel.graph.spec import (
     REGRESSED,
     STAGNATED,
     TARGET_REACHED,
-    Budget,
+    BudgetSpec,
     LoopSpec,
 )
 
@@ -45,7 +45,7 @@ def by_goal(contract: LoopSpec, value: float | None, until_met: bool) -> Ruling 
     return Ruling(CONDITION_MET) if until_met else None
 
 
-def by_budget(budget: Budget, progress: Progress, active: float, *, cut: bool) -> Ruling | None:
+def by_budget(budget: BudgetSpec, progress: Progress, active: float, *, cut: bool) -> Ruling | None:
     """The end that an empty purse makes; `cut` if a call was refused already."""
     ran = active - progress.active_at_start
     spent = ((budget.tokens, progress.tokens), (budget.usd, progress.usd), (budget.wall_time, ran))

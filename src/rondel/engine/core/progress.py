@@ -7,7 +7,7 @@ from typing import Final
 from mypy_extensions import mypyc_attr
 
 from rondel.engine.core.checkpoint import Checkpoint, Emission
-from rondel.graph.spec import Patience
+from rondel.graph.spec import PatienceSpec
 
 NO_EMISSIONS: Final[dict[int, Emission]] = {}
 NOTHING_BEGUN: Final[list[int]] = []
@@ -81,7 +81,7 @@ class Progress:
             self.best_value, self.best_round, self.best_emitted = value, round, emitted
         self.last_value = value
 
-    def has_stalled(self, value: float | None, patience: Patience) -> bool:
+    def has_stalled(self, value: float | None, patience: PatienceSpec) -> bool:
         """Count a round for patience; True when it has run out."""
         if value is None:
             return False

@@ -14,7 +14,7 @@ from rondel.engine.core.frame import Frame
 from rondel.engine.core.state import SessionState
 from rondel.engine.core.step import Step
 from rondel.engine.protocols import Usage
-from rondel.graph.spec import Budget
+from rondel.graph.spec import BudgetSpec
 
 
 class OverBudget(BaseException):
@@ -193,29 +193,29 @@ class BudgetGate:
         tokens = progress.tokens + sum(usage.tokens for usage in calls)
         return Usage(input_tokens=tokens, usd=progress.usd + sum(usage.usd for usage in calls))
 
-    def _is_late(self, frame: Frame, bound: Budget) -> bool:
+    def _is_late(self, frame: Frame, bound: BudgetSpec) -> bool:
         left = self._left(frame, bound)
         return left is not None and left <= 0
 
-    def _left(self, frame: Frame, bound: Budget) -> float | None:
+    def _left(self, frame: Frame, bound: BudgetSpec) -> float | None:
         if bound.wall_time is None:
             return None
         state, progress = self._state, frame.progress
         ran = self._clock() - state.started_at - state.idle - progress.active_at_start
         return bound.wall_time * progress.grants - ran
 
-    def _budget(self, frame: Frame) -> Budget:
+    def _budget(self, frame: Frame) -> BudgetSpec:
         if frame.parent is None:
             return self._state.plan.spec.limits.budget
         return frame.scope.contract.budget
 
 
-def _reaches(spent: Usage, bound: Budget, grants: int) -> bool:
+def _reaches(spent: Usage, bound: BudgetSpec, grants: int) -> bool:
     tokens = bound.tokens is not None and spent.tokens >= bound.tokens * grants
     return tokens or (bound.usd is not None and spent.usd >= bound.usd * grants)
 
 
-def _exceeds(spent: Usage, flights: list[Flight], bound: Budget, grants: int) -> bool:
+def _exceeds(spent: Usage, flights: list[Flight], bound: BudgetSpec, grants: int) -> bool:
     tokens = spent.tokens + sum(flight.tokens for flight in flights)
     usd = spent.usd + sum(flight.usd for flight in flights)
     over = bound.tokens is not None and tokens > bound.tokens * grants

@@ -10,7 +10,7 @@ from rondel.engine.protocols import Handler, Lock, Middleware, Outcome, Processo
 from rondel.engine.shell.exits import confined
 from rondel.errors import RondelError, StepTimeout
 from rondel.graph.plan import PlanNode
-from rondel.graph.spec import Retry
+from rondel.graph.spec import RetrySpec
 from rondel.graph.surrogates import whole
 
 MOST_DOUBLINGS = 32
@@ -51,7 +51,7 @@ def _with_timeout(call: Handler, seconds: float) -> Handler:
     return timed
 
 
-def _with_retries(call: Handler, retry: Retry) -> Handler:
+def _with_retries(call: Handler, retry: RetrySpec) -> Handler:
     async def retried(ctx: Any) -> Outcome | Lock:
         await ctx.until_due()
         while ctx.failed + 1 < retry.max_attempts:
