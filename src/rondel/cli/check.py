@@ -11,7 +11,7 @@ import typer
 from rondel.certificate import Certificate, LoopCertificate, certify
 from rondel.cli.arguments import parse_change
 from rondel.cli.failures import WRONG, complain, problem_text
-from rondel.cli.graph_files import open_graph
+from rondel.cli.graph_files import in_file, open_graph
 from rondel.cli.language import counted, translated, words
 from rondel.cli.options import AsDocument, Changes, Compat, File, Functions
 from rondel.cli.screen import visible
@@ -36,7 +36,7 @@ def check(
     strict: Annotated[
         bool, typer.Option("--strict", help="A loop bounded only by the default cap is an error.")
     ] = False,
-    graph: Annotated[
+    drawing: Annotated[
         str | None, typer.Option("--graph", metavar="OUT", help="Draw it: a .svg or .mmd file.")
     ] = None,
     changes: Changes = None,
@@ -47,19 +47,19 @@ def check(
 
     Exit codes: 0 it is right, 2 it is not.
     """
-    if graph is not None:
-        _check_suffix(graph)
+    if drawing is not None:
+        _check_suffix(drawing)
     try:
         changed = [parse_change(change) for change in changes or []]
-        opened = open_graph(file, changed, compat=compat, demand_secrets=False)
+        graph = open_graph(file, changed, compat=compat, demand_secrets=False)
     except GraphError as error:
         return _tell_errors(error.problems, as_json=as_json)
-    plan = opened.graph.plan()
+    plan = graph.plan()
     certificate = certify(plan)
     errors = unbounded_loops(file, certificate) if strict else []
-    warnings = [*opened.warnings, *lints_in(file, opened.graph, certificate)]
-    if graph is not None:
-        _draw(plan, certificate, graph)
+    warnings = [*in_file(graph.warnings, file), *lints_in(file, graph, certificate)]
+    if drawing is not None:
+        _draw(plan, certificate, drawing)
     if as_json:
         print(document(findings_of(errors, warnings, certificate, starts_of(plan))))
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +13,7 @@ import typer
 from rondel.cli.arguments import merged, parse_change, parse_inputs, parse_object
 from rondel.cli.check import UNBOUNDED, write_drawing
 from rondel.cli.database import open_existing
-from rondel.cli.graph_files import Change, open_graph
+from rondel.cli.graph_files import open_graph
 from rondel.cli.language import translated, words
 from rondel.cli.options import (
     AsDocument,
@@ -35,7 +35,6 @@ from rondel.forecast.figures import Distribution, distribution_of, edge_json, si
 from rondel.forecast.plot import svg_of
 from rondel.forecast.simulation import Missed, Simulation
 from rondel.forecast.simulation import simulate as simulated
-from rondel.sessions.graph import Graph
 
 LOOPS = ("LOOP", "LEAST", "MEAN", "90 %", "MOST", "WHY IT ENDED")
 
@@ -54,7 +53,7 @@ def estimate(
     simulated runs at the prices of the models that the graph names.
     """
     changed = [parse_change(change) for change in changes or []]
-    opener = partial(_opened, file, changed, compat)
+    opener = partial(open_graph, file, changed, compat=compat, demand_secrets=False)
     graph = opener()
     store = open_existing(db).store
     try:
@@ -66,10 +65,6 @@ def estimate(
     else:
         _print_estimate(found)
     return 0
-
-
-def _opened(file: str, changes: Sequence[Change], compat: str | None) -> Graph:
-    return open_graph(file, changes, compat=compat, demand_secrets=False).graph
 
 
 def _print_estimate(found: Estimate) -> None:
@@ -119,7 +114,7 @@ def simulate(
     if plot is not None and Path(plot).suffix != ".svg":
         raise CallError(f"--plot {plot!r}: the picture is SVG; name it something.svg")
     changed = [parse_change(change) for change in changes or []]
-    opener = partial(open_simulated, file, changed, compat)
+    opener = partial(open_graph, file, changed, "simulated", compat, demand_secrets=False)
     opener()  # what is wrong with the graph is told before anything runs
     found = simulated(
         opener,
@@ -135,11 +130,6 @@ def simulate(
     else:
         _print_simulation(found)
     return 0
-
-
-def open_simulated(file: str, changes: Sequence[Change] = (), compat: str | None = None) -> Graph:
-    """The graph with every agent on simulated models."""
-    return open_graph(file, changes, "simulated", compat, demand_secrets=False).graph
 
 
 def _tell_progress(count: int, done: int) -> None:

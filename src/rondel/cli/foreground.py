@@ -160,13 +160,13 @@ def _graph_of(session: Session, file: str) -> Graph:
     from rondel.formats import FORMATS
 
     if FilePath(file).suffix == ".py":
-        return open_graph(file).graph
+        return open_graph(file)
     for compat in (None, *FORMATS):
         with suppress(GraphError):
-            graph = open_graph(file, compat=compat).graph
+            graph = open_graph(file, compat=compat)
             if graph.has_structure_of(session.origin.document):
                 return graph
-    return open_graph(file).graph
+    return open_graph(file)
 
 
 def _tell(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path as FilePath
 from typing import Any, cast
@@ -23,14 +23,6 @@ Change = tuple[Path, Any]
 KINDS = {dict: "a mapping", list: "a list", str: "a text", bool: "true or false"}
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedGraph:
-    """A graph that can run, and its warnings."""
-
-    graph: Graph
-    warnings: tuple[Problem, ...]
-
-
 def open_graph(
     file: str,
     changes: Sequence[Change] = (),
@@ -38,25 +30,30 @@ def open_graph(
     compat: str | None = None,
     *,
     demand_secrets: bool = True,
-) -> OpenedGraph:
-    """The graph of a file; raises GraphError or CallError with all that is wrong.
+) -> Graph:
+    """The graph of a file, as it can run; raises GraphError or CallError with all that is wrong.
 
     `compat` names the system whose format the file is in; `demand_secrets` is Graph.load's.
     """
     if provider is not None:
         check_provider(provider, "--provider: ")
-    revise = _revision(changes, provider)
-    if FilePath(file).suffix == ".py":
-        opened = _python_graph(file, revise)
-    else:
-        try:
-            opened = _file_graph(file, revise, compat, demand_secrets)
-        except GraphError:
-            foreign = None if compat else _foreign_problem(file)
-            if foreign is None:
-                raise
-            raise GraphError([foreign]) from None
-    return opened
+    path, revise = FilePath(file), _revision(changes, provider)
+    if path.suffix == ".py":
+        return _python_graph(file, revise)
+    try:
+        return load_text(
+            read(path), str(path), compat=compat, demand_secrets=demand_secrets, revise=revise
+        )
+    except GraphError:
+        foreign = None if compat else _foreign_problem(file)
+        if foreign is None:
+            raise
+        raise GraphError([foreign]) from None
+
+
+def in_file(problems: Iterable[Problem], file: str) -> list[Problem]:
+    """The problems of a graph with its file; one written in Python does not know it."""
+    return [each if each.file else replace(each, file=file) for each in problems]
 
 
 def write_new(file: str, text: str, *, force: bool) -> None:
@@ -69,16 +66,6 @@ def write_new(file: str, text: str, *, force: bool) -> None:
         raise CallError(message) from None
     except OSError as error:
         raise CallError(f"{file} cannot be written: {error.strerror}") from error
-
-
-def _file_graph(
-    file: str, revise: Revise | None, compat: str | None, demand_secrets: bool
-) -> OpenedGraph:
-    path = FilePath(file)
-    graph = load_text(
-        read(path), str(path), compat=compat, demand_secrets=demand_secrets, revise=revise
-    )
-    return OpenedGraph(graph, graph.warnings)
 
 
 def _foreign_problem(file: str) -> Problem | None:
@@ -146,19 +133,15 @@ def _has_id(item: Any) -> bool:
 # Python
 
 
-def _python_graph(file: str, revise: Revise | None) -> OpenedGraph:
+def _python_graph(file: str, revise: Revise | None) -> Graph:
     graph = _graph_in(file)
     if revise is not None:
         revise_graph(graph, revise)
     try:
         graph.plan()
     except GraphError as error:
-        raise GraphError([_in_file(problem, file) for problem in error.problems]) from None
-    return OpenedGraph(graph, tuple(_in_file(warning, file) for warning in graph.warnings))
-
-
-def _in_file(problem: Problem, file: str) -> Problem:
-    return problem if problem.file else replace(problem, file=file)
+        raise GraphError(in_file(error.problems, file)) from None
+    return graph
 
 
 def _graph_in(file: str) -> Graph:

@@ -13,7 +13,7 @@ from rondel.cli.arguments import Answers, merged, parse_change, parse_inputs, pa
 from rondel.cli.database import open_new
 from rondel.cli.failures import complain, problem_text
 from rondel.cli.foreground import Foreground, answers_for
-from rondel.cli.graph_files import open_graph
+from rondel.cli.graph_files import in_file, open_graph
 from rondel.cli.language import words
 from rondel.cli.options import Changes, Compat, File, GivenAnswers, InputObject, Inputs
 from rondel.cli.terminal_session import Shown
@@ -28,7 +28,7 @@ DURABILITIES: tuple[Durability, ...] = ("full", "normal", "off")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NewSession(Foreground):
+class RunOptions(Foreground):
     """The options by which a new session is shown and kept."""
 
     db: Annotated[
@@ -89,7 +89,7 @@ def run(
             "--debug-loop", metavar="HEAD", help="Pause after every round of that loop; repeatable."
         ),
     ] = None,
-    foreground: NewSession,
+    foreground: RunOptions,
 ) -> int:
     """Run a graph with live progress: rounds, scores, cost.
 
@@ -109,11 +109,11 @@ def run(
         {str(path[1]): value for path, value in changed if _is_input(path)},
     )
     of_graph = [change for change in changed if not _is_input(change[0])]
-    opened = open_graph(file, of_graph, provider, compat)
-    for warning in opened.warnings:
+    graph = open_graph(file, of_graph, provider, compat)
+    for warning in in_file(graph.warnings, file):
         complain(problem_text(warning), "warning")
-    given = answers_for(opened.graph, answers or [])
-    run = _run(opened.graph, task, attach or [], debug_loops or [], given, foreground)
+    given = answers_for(graph, answers or [])
+    run = _run(graph, task, attach or [], debug_loops or [], given, foreground)
     return asyncio.run(run)
 
 

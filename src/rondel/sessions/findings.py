@@ -15,7 +15,7 @@ from rondel.sessions.graph import Graph
 from rondel.sessions.permissions import Start
 
 
-class Findings(msgspec.Struct):
+class GraphFindings(msgspec.Struct):
     """The findings of a check; the worst case is null if the graph has errors."""
 
     valid: bool
@@ -34,9 +34,9 @@ def findings_of(
     warnings: Sequence[Problem] = (),
     certificate: Certificate | None = None,
     starts: Iterable[Start] = (),
-) -> Findings:
+) -> GraphFindings:
     """Problems and certificate as programs see them."""
-    found = Findings(not errors, problems_json(errors), problems_json(warnings))
+    found = GraphFindings(not errors, problems_json(errors), problems_json(warnings))
     if certificate is not None:
         found.loops = summaries_of(certificate)
         found.worst_case = worst_case(certificate.cost)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider as AnyTracerProvider
 
     from rondel.sessions.local_session import LocalSession
-    from rondel.telemetry.span_tree import Node, SpanTree
+    from rondel.telemetry.span_tree import SpanTree, TracedNode
 
 log = getLogger("rondel.sessions")
 
@@ -133,7 +133,7 @@ class SpanFollower:
         self._store = local.store
         self._drive = drive
         self._narrator = Narrator(local.id, plan)
-        self._nodes: dict[str, Node] = {}
+        self._nodes: dict[str, TracedNode] = {}
         self._plan = plan
         self._tree: SpanTree = SpanTree(tracer, local.id, row.graph_id, self._node, row.parent)
         self._tree.earlier = self._earlier
@@ -182,25 +182,25 @@ class SpanFollower:
         steps = self._narrator.state.steps.values()
         return next((step.earlier for step in steps if step.address == address), 0)
 
-    def _node(self, id: str) -> Node:
+    def _node(self, id: str) -> TracedNode:
         node = self._nodes.get(id)
         if node is None:
             node = self._nodes[id] = _node_of(self._plan, id)
         return node
 
 
-def _node_of(plan: Plan, id: str) -> Node:
+def _node_of(plan: Plan, id: str) -> TracedNode:
     from rondel.sessions.agents import EMBEDDINGS, configs_of
     from rondel.telemetry import names
-    from rondel.telemetry.span_tree import Node
+    from rondel.telemetry.span_tree import TracedNode
 
     spec = next((node.spec for node in plan.nodes if node.id == id), None)
     if spec is None:
-        return Node("step")
+        return TracedNode("step")
     agents = configs_of(spec)
     providers = {str(agent.provider) for agent in agents}
     embeds = spec.type in EMBEDDINGS and not agents
-    return Node(
+    return TracedNode(
         spec.type,
         spec.type == "agent",
         names.EMBEDDINGS if embeds else names.CHAT,

@@ -69,7 +69,7 @@ class SpanEvent(Protocol):
     def data(self) -> dict[str, Any]: ...
 
 
-class Node(NamedTuple):
+class TracedNode(NamedTuple):
     """The attributes of a node's spans."""
 
     type: str
@@ -101,7 +101,7 @@ class SpanTree:
         tracer: Tracer,
         session: str,
         graph: str,
-        node: Callable[[str], Node],
+        node: Callable[[str], TracedNode],
         parent: str | None = None,
     ) -> None:
         self._tracer = tracer

@@ -11,7 +11,7 @@ import pytest
 
 import rondel
 from rondel import Graph
-from rondel.cli.forecast import open_simulated
+from rondel.cli.graph_files import open_graph
 from rondel.errors import CallError
 from rondel.forecast.estimate import estimate, growing_nodes
 from rondel.forecast.plot import svg_of
@@ -95,7 +95,8 @@ def test_the_breaker_locks_simulated_runs_as_it_locks_runs() -> None:
 
 
 def test_people_are_simulated_too() -> None:
-    found = simulate(partial(open_simulated, str(EXAMPLES / "02_human_review/graph.yaml")), 40)
+    file = str(EXAMPLES / "02_human_review/graph.yaml")
+    found = simulate(partial(open_graph, file, provider="simulated"), 40)
     assert set(found.statuses) <= {"completed", "bounded"}
     assert len(set(found.rounds(found.heads[0]))) > 1
 
@@ -117,7 +118,7 @@ def test_the_picture_has_a_bar_for_every_number_of_rounds() -> None:
 
 @pytest.mark.parametrize("file", YAML, ids=lambda file: file.parent.name)
 def test_the_estimate_is_within_a_tenth_of_the_ledger_of_simulated_runs(file: Path) -> None:
-    opener = partial(open_simulated, str(file))
+    opener = partial(open_graph, str(file), provider="simulated", demand_secrets=False)
     found = estimate(opener(), opener)
     count = int(found.source.split()[0])
     actual = simulate(opener, count, seed="other", as_configured=True, jobs=1).runs

@@ -68,8 +68,8 @@ def test_another_provider_takes_over_everywhere(inside: bool, tmp_path: Path) ->
         graph = {"id": "outer", "nodes": [node]}
     file = tmp_path / "graph.json"
     file.write_text(json.dumps({"graph": graph}))
-    opened = open_graph(str(file), provider="simulated")
-    assert providers(opened.graph) == ["simulated"] * 7
+    graph = open_graph(str(file), provider="simulated")
+    assert providers(graph) == ["simulated"] * 7
 
 
 def test_a_provider_that_is_replaced_needs_no_key_also_in_another_file(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_a_provider_that_is_replaced_needs_no_key_also_in_another_file(tmp_path:
     }
     file = tmp_path / "graph.json"
     file.write_text(json.dumps({"graph": outer}))
-    graph = open_graph(str(file), provider="simulated").graph
+    graph = open_graph(str(file), provider="simulated")
     assert providers(graph) == ["simulated"]
     assert "api_key" not in json.dumps(graph.includes)
 
