@@ -50,7 +50,7 @@ FILE = (
         ("prices", "house-model"),
         "USD for a million tokens of a model that nobody lists. `prices` may also be the name of a file beside the graph that holds the same mapping.",
     ),
-    Section("`graph`", schema.Graph, ("graph",)),
+    Section("`graph`", schema.GraphBody, ("graph",)),
     Section("`graph.limits`", schema.Limits, ("graph", "limits"), "Bounds on the whole run."),
     Section(
         "`graph.loops.HEAD`",
@@ -84,7 +84,9 @@ FILE = (
         ("graph", "breaker"),
         "`off` turns it off; `rondel check` then says so. [What is the same, and what is new](novelty.md).",
     ),
-    Section("`graph.memory`", schema.Memory, ("graph", "memory"), "[Memory](../guide/memory.md)."),
+    Section(
+        "`graph.memory`", schema.MemoryRules, ("graph", "memory"), "[Memory](../guide/memory.md)."
+    ),
     Section(
         "`graph.nodes[]`",
         schema.Node,
@@ -108,13 +110,13 @@ EDGES = (
     ),
     Section(
         "`condition`",
-        schema.Condition,
+        schema.ConditionCall,
         (*EDGE, "condition"),
         "`true` (the default), `false`, or a mapping. A condition that raises fails the step, and the error names the edge, the expression and the value it met; it never counts as true.",
     ),
     Section(
         "`process`",
-        schema.Process,
+        schema.ProcessCall,
         (*EDGE, "process"),
         "Changes a message on its way. One that drops the message sets no trigger.",
     ),
@@ -126,7 +128,7 @@ EDGES = (
     ),
     Section(
         "`split`",
-        schema.Split,
+        schema.SplitCall,
         (*EDGE, "dynamic", "split"),
         "How a dynamic edge splits its message into parts.",
     ),

@@ -22,7 +22,12 @@ VARIABLE = {
     "pattern": rf"^\$\{{{NAME_PATTERN}\}}$",
     "description": "A value from vars, the environment or .env.",
 }
-KINDS = {"node": "Node", "condition": "Condition", "process": "Process", "split": "Split"}
+KINDS = {
+    "node": "Node",
+    "condition": "ConditionCall",
+    "process": "ProcessCall",
+    "split": "SplitCall",
+}
 
 Json = dict[str, Any]
 
@@ -117,4 +122,4 @@ def _is_typed(schema: Json) -> bool:
 def _inner_graph(schema: Json) -> Json:
     """The body of a graph where a node's config holds one."""
     about: Json = {key: schema[key] for key in ("title", "description") if key in schema}
-    return {**about, "anyOf": [{"$ref": "#/$defs/Graph"}, {"type": "null"}]}
+    return {**about, "anyOf": [{"$ref": "#/$defs/GraphBody"}, {"type": "null"}]}

@@ -224,11 +224,11 @@ class _Loader:
     def _inline(self, source: Source, path: Path) -> GraphSpec | None:
         """The graph whose body is at a path."""
         data = value_at(source.data, path)
-        graph, complaints = validate(schema.Graph, data, lambda: source.shown(path))
+        graph, complaints = validate(schema.GraphBody, data, lambda: source.shown(path))
         self.report.complain(source, path, complaints)
         return self._body(source, path, graph)
 
-    def _body(self, source: Source, path: Path, graph: schema.Graph | None) -> GraphSpec | None:
+    def _body(self, source: Source, path: Path, graph: schema.GraphBody | None) -> GraphSpec | None:
         def include(node: Path, reference: Any) -> GraphSpec | None:
             return self._include(source, node, reference)
 

@@ -118,7 +118,7 @@ ScorePath = Annotated[str, AfterValidator(_score_path)]
 VariableName = Annotated[str, AfterValidator(_variable_name)]
 
 
-class Part(BaseModel):
+class Section(BaseModel):
     """A mapping of the document; a key it does not know is an error."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
@@ -126,21 +126,21 @@ class Part(BaseModel):
     """What newcomers and other systems call its keys, and what they are called here."""
 
 
-class Condition(Part):
+class ConditionCall(Section):
     """When an edge fires."""
 
     type: str = Field(description="A condition's type.")
     config: dict[str, Any] | None = Field(None, description="The settings of that type.")
 
 
-class Process(Part):
+class ProcessCall(Section):
     """What happens to a message on its way along an edge."""
 
     type: str = Field(description="A process's type.")
     config: dict[str, Any] | None = Field(None, description="The settings of that type.")
 
 
-class Retry(Part):
+class Retry(Section):
     """How a failed attempt is made again."""
 
     max_attempts: int = Field(1, ge=1, description="The most attempts, the first one included.")
@@ -166,7 +166,7 @@ class Retry(Part):
         return spec.RetrySpec(self.max_attempts, shortest, longest)
 
 
-class Node(Part):
+class Node(Section):
     """One node of the graph."""
 
     also_called = {"name": "id", "kind": "type", "settings": "config", "params": "config"}
@@ -193,31 +193,33 @@ class Node(Part):
     )
 
 
-class Split(Part):
+class SplitCall(Section):
     """How a message is split."""
 
     type: str = Field("message", description="A split's type.")
     config: dict[str, Any] | None = Field(None, description="The settings of that type.")
 
 
-class DynamicConfig(Part):
+class DynamicConfig(Section):
     """How many at once."""
 
     max_parallel: int = Field(10, ge=1, description="The most runs of the target at once.")
     group_size: int = Field(3, ge=2, description="How many parts a run of a tree takes.")
 
 
-class Dynamic(Part):
+class Dynamic(Section):
     """Fans the target out over the parts of what the edge carries."""
 
     type: spec.DynamicMode = Field(
         description="map: a run of the target for each part; tree: for groups, down to one."
     )
-    split: Split = Field(Split.model_construct(), description="How a message is split into parts.")
+    split: SplitCall = Field(
+        SplitCall.model_construct(), description="How a message is split into parts."
+    )
     config: DynamicConfig | None = Field(None, description="How many at once.")
 
 
-class Edge(Part):
+class Edge(Section):
     """One edge of the graph."""
 
     also_called = {"source": "from", "target": "to", "src": "from", "dst": "to"} | dict.fromkeys(
@@ -227,33 +229,34 @@ class Edge(Part):
     source: str = Field(alias="from", description="The id of the node it leaves.")
     target: str = Field(alias="to", description="The id of the node it enters.")
     label: str | None = Field(None, description="Free text; routers select by it.")
-    condition: Annotated[Condition, BeforeValidator(_call)] = Field(
-        Condition.model_construct(type="true"), description="Whether the edge fires for a message."
+    condition: Annotated[ConditionCall, BeforeValidator(_call)] = Field(
+        ConditionCall.model_construct(type="true"),
+        description="Whether the edge fires for a message.",
     )
     trigger: bool = Field(True, description="False: carries data, never starts the target.")
     carry_data: bool = Field(True, description="Whether the message is delivered.")
     keep_message: bool = Field(False, description="Mark the delivered message as kept.")
     clear_context: bool = Field(False, description="First drop what the target retained.")
     clear_kept_context: bool = Field(False, description="First drop what the target kept.")
-    process: Process | None = Field(None, description="What changes the message on its way.")
+    process: ProcessCall | None = Field(None, description="What changes the message on its way.")
     dynamic: Dynamic | None = Field(None, description="Runs the target for each part.")
 
 
-class ScorePlace(Part):
+class ScorePlace(Section):
     """Where the score is, and whose score counts."""
 
     node: str | None = Field(None, description="The node whose score counts; else any in the loop.")
     path: ScorePath = Field("data.score", description="The path in the message's data.")
 
 
-class Patience(Part):
+class Patience(Section):
     """How long a loop may go on without getting better."""
 
     rounds: int = Field(ge=1, description="That many rounds without that much gain.")
     min_delta: Finite = Field(0.0, ge=0, description="What counts as a gain.")
 
 
-class Regression(Part):
+class Regression(Section):
     """What happens when a round is much worse than the best one."""
 
     drop: Finite = Field(gt=0, description="So far below the best round's score.")
@@ -262,7 +265,7 @@ class Regression(Part):
     )
 
 
-class Budget(Part):
+class Budget(Section):
     """What may be spent."""
 
     tokens: int | None = Field(None, ge=1, description="The most tokens, in and out.")
@@ -274,13 +277,13 @@ class Budget(Part):
         return spec.BudgetSpec(self.tokens, self.usd, self.wall_time)
 
 
-class Window(Part):
+class Window(Section):
     """The newest rounds."""
 
     window: int = Field(ge=1, description="How many.")
 
 
-class Loop(Part):
+class Loop(Section):
     """The contract of one loop."""
 
     also_called = {
@@ -325,7 +328,7 @@ class Limits(Budget):
     max_steps: int = Field(spec.DEFAULT_MAX_STEPS, ge=1, description="The most steps of a run.")
 
 
-class Breaker(Part):
+class Breaker(Section):
     """When the circuit breaker locks the session."""
 
     token_factor: Finite = Field(3.0, gt=0, description="Times the estimate of tokens.")
@@ -343,7 +346,7 @@ class Breaker(Part):
         return spec.BreakerSpec(**self.model_dump())
 
 
-class Memory(Part):
+class MemoryRules(Section):
     """What the working memory of the session's group takes and keeps."""
 
     size: int = Field(50, ge=1, description="The newest that many entries are kept.")
@@ -359,7 +362,7 @@ class Memory(Part):
         return spec.MemorySpec(self.size, self.max_age, self.min_confidence, promote)
 
 
-class Graph(Part):
+class GraphBody(Section):
     """Nodes and directed edges, cycles allowed."""
 
     id: str = Field(min_length=1, description="The graph's name.")
@@ -378,7 +381,7 @@ class Graph(Part):
     breaker: Breaker | Literal["off", "on"] | bool | None = Field(
         None, description="When the circuit breaker trips, or off."
     )
-    memory: Memory | None = Field(None, description="What the group's working memory keeps.")
+    memory: MemoryRules | None = Field(None, description="What the group's working memory keeps.")
     dialect: Literal["chatdev"] | None = Field(
         None, description="Run it by the rules of the system it comes from."
     )
@@ -395,7 +398,7 @@ class Graph(Part):
         return self.breaker.as_spec() if isinstance(self.breaker, Breaker) else spec.BreakerSpec()
 
 
-class Price(Part):
+class Price(Section):
     """What a million tokens of a model cost, in USD."""
 
     input: Usd = Field(description="What it reads.")
@@ -408,13 +411,13 @@ class Price(Part):
         return spec.PriceSpec(self.input, self.output, self.cache_read, self.cache_write)
 
 
-class PriceList(Part):
+class PriceList(Section):
     """Prices by model, as the graph or a file of its own has them."""
 
     prices: dict[str, Price] = Field(description="By model.")
 
 
-class Envelope(Part):
+class Envelope(Section):
     """What a graph file says besides its graph."""
 
     version: Annotated[Literal[1], BeforeValidator(_version)] = Field(
@@ -433,7 +436,7 @@ class Envelope(Part):
 class Document(Envelope):
     """A graph file."""
 
-    graph: Graph = Field(description="The graph.")
+    graph: GraphBody = Field(description="The graph.")
 
 
 ENVELOPE = tuple(Envelope.model_fields)

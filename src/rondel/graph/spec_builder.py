@@ -116,7 +116,7 @@ class SpecBuilder:
         self.splits: dict[int, Call] = {}
         self.untils: dict[str | int, Call] = {}
 
-    def read(self, graph: schema.Graph | None) -> GraphSpec | None:
+    def read(self, graph: schema.GraphBody | None) -> GraphSpec | None:
         """The graph, or None if anything is wrong; `graph` is None if the schema did not fit."""
         if isinstance(self.data, dict):
             self._check_nodes()
@@ -322,7 +322,7 @@ class SpecBuilder:
 
     # From here on all is well.
 
-    def _build(self, graph: schema.Graph, start: list[str], end: list[str]) -> GraphSpec:
+    def _build(self, graph: schema.GraphBody, start: list[str], end: list[str]) -> GraphSpec:
         edges = self._edges(graph.edges or [])
         self._warn_unreachable(edges, start)
         limits = graph.limits or schema.Limits()
@@ -337,7 +337,7 @@ class SpecBuilder:
             loops={head: self._loop(head, loop) for head, loop in (graph.loops or {}).items()},
             limits=LimitsSpec(limits.max_steps, limits.as_spec()),
             breaker=graph.breaker_spec,
-            memory=(graph.memory or schema.Memory()).as_spec(),
+            memory=(graph.memory or schema.MemoryRules()).as_spec(),
             dialect=DIALECTS[graph.dialect] if graph.dialect else OWN,
             file=self.source.file,
         )
@@ -416,7 +416,7 @@ class SpecBuilder:
         sizes = config.max_parallel, config.group_size
         return DynamicSpec(dynamic.type, self.splits[place], *sizes)
 
-    def _warn_of_guards(self, graph: schema.Graph) -> None:
+    def _warn_of_guards(self, graph: schema.GraphBody) -> None:
         if self.outermost and graph.breaker_spec is None:
             hint = "leave it on unless something else watches the run"
             self._warn(("breaker",), "the circuit breaker is off", hint)

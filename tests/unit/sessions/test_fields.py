@@ -22,7 +22,7 @@ PAIRS = [
     (fields.EdgeFields, schema.Edge, ("from", "to")),
     (fields.DynamicFields, schema.Dynamic, ()),
     (fields.DynamicConfigFields, schema.DynamicConfig, ()),
-    (fields.CallFields, schema.Condition, ()),
+    (fields.CallFields, schema.ConditionCall, ()),
     (fields.ScoreFields, schema.ScorePlace, ()),
     (fields.PatienceFields, schema.Patience, ()),
     (fields.RegressionFields, schema.Regression, ()),
@@ -31,7 +31,7 @@ PAIRS = [
     (fields.WindowFields, schema.Window, ()),
     (fields.LoopFields, schema.Loop, ()),
     (fields.BreakerFields, schema.Breaker, ()),
-    (fields.MemoryFields, schema.Memory, ()),
+    (fields.MemoryFields, schema.MemoryRules, ()),
 ]
 
 
