@@ -32,7 +32,7 @@ RECORD = SOURCE / f"{GROUP}__mypyc.digest"
 """What the compiled modules were made of; as old as they are."""
 
 SUFFIX: str = sysconfig.get_config_var("EXT_SUFFIX")
-OPTIMIZATION = "2"
+OPTIMIZATION = "3"
 PRIVATE = ["-fvisibility=hidden"] if os.name == "posix" else []
 """Compiled functions call each other directly, not as something that might be replaced."""
 

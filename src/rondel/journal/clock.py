@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
+from typing import Final
 
-elapsed: Callable[[], float] = time.monotonic
-"""Seconds since a fixed moment, the same for all processes of this machine."""
+CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", None)
+"""The clock that runs while the machine sleeps, too; not every system has it."""
 
-if hasattr(time, "CLOCK_BOOTTIME"):
-    elapsed = partial(time.clock_gettime, time.CLOCK_BOOTTIME)  # runs while asleep, too
+READ_CLOCK: Final = getattr(time, "clock_gettime", None)
+MONOTONIC: Final = time.monotonic
+"""Known to compiled code without a look for their names."""
+
+
+def elapsed() -> float:
+    """Seconds since a fixed moment, the same for all processes of this machine."""
+    if CLOCK is None or READ_CLOCK is None:
+        return MONOTONIC()
+    return READ_CLOCK(CLOCK)  # type: ignore[no-any-return]
+
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _BITS = 62

@@ -58,7 +58,7 @@ def _is_plain_message(message: Message) -> bool:
     if type(content) is not str or not content.isascii():
         return False
     data = message.data
-    return data is NO_DATA or (type(data) is dict and _is_plain_inside(data, 1))
+    return data is NO_DATA or (type(data) is dict and _is_plain_data(data, 1))
 
 
 def _is_plain_verdict(said: Verdict) -> bool:
@@ -68,28 +68,26 @@ def _is_plain_verdict(said: Verdict) -> bool:
 
 def _is_plain(values: Iterable[Any], depth: int) -> bool:
     """Whether all values are plain data; False in doubt."""
-    for value in values:
-        kind = type(value)
-        if kind is str:
-            if not value.isascii():
-                return False
-        elif kind is float:
-            if not isfinite(value):
-                return False
-        elif kind is dict or kind is list or kind is tuple:
-            if not _is_plain_inside(value, depth + 1):
-                return False
-        elif not (kind is int or kind is bool or value is None):
+    return all(_is_plain_value(value, depth) for value in values)
+
+
+def _is_plain_data(data: dict[str, Any], depth: int) -> bool:
+    for key, value in data.items():
+        if type(key) is not str or not key.isascii() or not _is_plain_value(value, depth):
             return False
     return True
 
 
-def _is_plain_inside(value: Any, depth: int) -> bool:
-    if depth > DEEPEST:
+def _is_plain_value(value: Any, depth: int) -> bool:
+    kind = type(value)
+    if kind is str:
+        return bool(value.isascii())
+    if kind is int or kind is bool or value is None:
+        return True
+    if kind is float:
+        return isfinite(value)
+    if depth == DEEPEST:
         return False
-    if type(value) is not dict:
-        return _is_plain(value, depth)
-    for key in value:
-        if type(key) is not str or not key.isascii():
-            return False
-    return _is_plain(value.values(), depth)
+    if kind is dict:
+        return _is_plain_data(value, depth + 1)
+    return (kind is list or kind is tuple) and _is_plain(value, depth + 1)

@@ -26,6 +26,7 @@ from rondel.engine.core.frame import Frame
 from rondel.engine.core.scheduling import begin_all
 from rondel.engine.core.state import SessionState
 from rondel.engine.core.steps import ask, start_step
+from rondel.engine.core.transcript import Delivery
 from rondel.engine.core.work import DONE, ItemReady, ItemSettled, RoundDue, Work
 from rondel.engine.message import Message
 from rondel.engine.ticks import Altered
@@ -204,7 +205,7 @@ def _nudge(state: SessionState, frame: Frame) -> None:
         text = text.replace("gained less than 0", "gained nothing")
     message = Message(text, role="user", source=LOOP)
     level = frame.scope.last_level + 2
-    sent = (frame.prefix, frame.round, level, -1, 0, message, None)
+    sent = Delivery(frame.prefix, frame.round, level, -1, 0, message, None)
     state.transcripts.of(head).put(sent)
 
 
@@ -277,7 +278,7 @@ def _force_out(
             if edge.touches:
                 carried = message if edge.carry else None
                 marked = edge if edge.marks else None
-                transcript.put((prefix, of_round, level, index, number, carried, marked))
+                transcript.put(Delivery(prefix, of_round, level, index, number, carried, marked))
         if not emitted or any(message is not None for message in messages):
             frame.pull_out(index, edge.target)
 

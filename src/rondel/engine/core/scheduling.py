@@ -11,6 +11,7 @@ from rondel.engine.core.frame import Frame
 from rondel.engine.core.state import NO_LEVELS, NO_NODES, SessionState
 from rondel.engine.core.step import Step
 from rondel.engine.core.steps import drop_step
+from rondel.engine.core.transcript import Delivery
 from rondel.engine.core.work import (
     DONE,
     ItemReady,
@@ -119,7 +120,7 @@ def enter_graph(
     for start in scope.starts:
         transcript = state.transcripts.of(start)
         for index, message in enumerate(messages):
-            transcript.put((frame.prefix, 0, 0, -1, index, message, None))
+            transcript.put(Delivery(frame.prefix, 0, 0, -1, index, message, None))
         frame.fire_start(start)
     ready = [item for item, waits in enumerate(scope.waits) if waits == 0]
     since = len(state.ended_levels)

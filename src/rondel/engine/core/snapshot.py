@@ -292,7 +292,10 @@ def _dump_node(number: int, transcript: Transcript) -> _Node:
 
 
 def _dump_inbox(inbox: list[Delivery]) -> list[_Sent]:
-    return [_Sent(*delivery[:-1]) for delivery in inbox]
+    return [
+        _Sent(sent.prefix, sent.round, sent.level, sent.place, sent.number, sent.message)
+        for sent in inbox
+    ]
 
 
 _PLAIN = tuple(
@@ -358,7 +361,7 @@ class _Restoration:
 
     def _inbox(self, inbox: list[_Sent]) -> list[Delivery]:
         return [
-            (
+            Delivery(
                 *(sent.prefix, sent.round, sent.level, sent.place, sent.number, sent.message),
                 self._marked(sent.place),
             )

@@ -12,6 +12,7 @@ from rondel.engine.core.expansion import end_part
 from rondel.engine.core.frame import Frame
 from rondel.engine.core.state import NO_NODES, NO_QUESTIONS, NOTHING_SPENT, SessionState
 from rondel.engine.core.step import Step
+from rondel.engine.core.transcript import Delivery
 from rondel.engine.core.work import DONE, GraphReached, ItemSettled, LoopLeft, Work
 from rondel.engine.emit import UNCHANGED
 from rondel.engine.message import Message
@@ -249,7 +250,9 @@ def _deliver(
     prefix, transcript = step.frame.prefix, state.transcripts.of(scoped.target)
     for number, message in enumerate(messages):
         sent = message if scoped.carry else None
-        transcript.put((prefix, step.round, step.level, scoped.edge, number, sent, scoped.marked))
+        transcript.put(
+            Delivery(prefix, step.round, step.level, scoped.edge, number, sent, scoped.marked)
+        )
 
 
 def _after(step: Step) -> list[Work]:

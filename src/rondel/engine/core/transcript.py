@@ -15,21 +15,39 @@ EVERYTHING: Final = -1
 """The context window that forgets nothing."""
 
 
-Delivery = tuple[tuple[int, ...], int, int, int, int, Message | None, PlanEdge | None]
-"""One message, or a bare clear, on its way to a node.
+class Delivery:
+    """One message, or a bare clear, on its way to a node, and when it was sent.
 
-Prefix, round, level, place and number are the logical time at which it was sent; the edge is
-given where it marks or clears something. A plain tuple, because every step makes one.
-"""
+    The edge is given where it marks or clears something.
+    """
+
+    __slots__ = ("edge", "level", "message", "number", "place", "prefix", "round")
+
+    def __init__(
+        self,
+        prefix: tuple[int, ...],
+        round: int,
+        level: int,
+        place: int,
+        number: int,
+        message: Message | None,
+        edge: PlanEdge | None,
+    ) -> None:
+        self.prefix = prefix
+        self.round = round
+        self.level = level
+        self.place = place
+        self.number = number
+        self.message = message
+        self.edge = edge
 
 
-def logical_time(delivery: Delivery) -> tuple[int, ...]:
+def logical_time(sent: Delivery) -> tuple[int, ...]:
     """The order in which a node sees its messages, whatever came first by the clock.
 
     The 0 sorts a plain node before an inner loop of the same level, whose rounds start at 1.
     """
-    prefix, of_round, level, place, number, _, _ = delivery
-    return (*prefix, of_round, level, 0, place, number)
+    return (*sent.prefix, sent.round, sent.level, 0, sent.place, sent.number)
 
 
 class Prefix(Sequence[Message]):
@@ -122,12 +140,15 @@ class Transcript:
 
     def take(self, _number: int, /) -> tuple[Sequence[Message], Sequence[Message]]:
         """Empty the inbox for a step: all the node sees, and the part of it that is new."""
-        inbox, self.inbox = self.inbox, NO_DELIVERIES
+        inbox = self.inbox
         if len(inbox) == 1 and self.retained is NO_MESSAGES:
-            only, edge = inbox[0][5], inbox[0][6]
-            if only is not None and edge is None and not only.kept:
+            sent = inbox[0]
+            only = sent.message
+            if only is not None and sent.edge is None and not only.kept:
                 seen: Sequence[Message] = (only,)
+                inbox.pop()
                 return seen, seen
+        self.inbox = NO_DELIVERIES
         return self._take_in(inbox)
 
     def _take_in(self, inbox: list[Delivery]) -> tuple[Sequence[Message], Sequence[Message]]:
@@ -137,7 +158,7 @@ class Transcript:
         old = self.retained
         new: list[Message] = []
         for delivery in inbox:
-            message, edge = delivery[5], delivery[6]
+            message, edge = delivery.message, delivery.edge
             if edge is not None:
                 if edge.clear or edge.clear_kept:
                     old, new = self._clear(old, edge), _cleared(new, edge)
