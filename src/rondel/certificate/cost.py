@@ -167,7 +167,7 @@ def worst_cases_of(
     """The worst cases of a forest."""
     plan = forest.plan
     steps = [
-        step_cost(guarantee, node.spec.retry.max_attempts)
+        _step_cost(guarantee, node.spec.retry.max_attempts)
         for node, guarantee in zip(plan.nodes, guarantees, strict=True)
     ]
     cap = _most(steps).times(plan.max_steps)
@@ -184,7 +184,7 @@ def worst_cases_of(
     return worst_cases
 
 
-def step_cost(guarantee: Guarantee, attempts: int) -> Cost:
+def _step_cost(guarantee: Guarantee, attempts: int) -> Cost:
     """The most that one step of a node takes, all its attempts counted."""
     calls = guarantee.calls
     if calls.most == 0:

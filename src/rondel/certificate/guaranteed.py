@@ -68,20 +68,20 @@ def process_guarantee(edge: PlanEdge) -> EdgeGuarantee:
 
 def is_sure(edge: PlanEdge) -> bool:
     """Whether the edge fires for every message that its source sends along it."""
-    return edge.trigger and is_true(edge.spec.condition) and not process_guarantee(edge).drops
+    return edge.trigger and _is_true(edge.spec.condition) and not process_guarantee(edge).drops
 
 
-def is_true(condition: Call) -> bool:
+def _is_true(condition: Call) -> bool:
     """Whether every message passes."""
     return condition.type == ALWAYS.type
 
 
 def may_fire(edge: PlanEdge) -> bool:
     """Whether some message may make the edge fire."""
-    return edge.trigger and not is_false(edge.spec.condition)
+    return edge.trigger and not _is_false(edge.spec.condition)
 
 
-def is_false(condition: Call) -> bool:
+def _is_false(condition: Call) -> bool:
     """Whether no message passes."""
     if condition.type == NEVER:
         return True
@@ -97,9 +97,9 @@ def is_contract_way(edge: PlanEdge) -> bool:
 
 def implies(one: Call, other: Call) -> bool:
     """Whether a message that passes the one condition surely passes the other."""
-    if is_true(other) or one.type == NEVER:
+    if _is_true(other) or one.type == NEVER:
         return True
-    if is_true(one) or one.ready is not None or other.ready is not None:
+    if _is_true(one) or one.ready is not None or other.ready is not None:
         return False
     return keeps_to(one.config, Implying) and bool(one.config.implies(other.config))
 

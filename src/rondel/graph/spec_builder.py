@@ -109,12 +109,9 @@ class SpecBuilder:
         self.id_names = Names(())
         self.pairs: list[tuple[Any, Any]] = []
         """The edges whose ends are there."""
-        self.configs: dict[int, Any] = {}
         self.inner: dict[int, GraphSpec] = {}
-        self.conditions: dict[int, Call] = {}
-        self.processes: dict[int, Call] = {}
-        self.splits: dict[int, Call] = {}
-        self.untils: dict[str | int, Call] = {}
+        self.calls: dict[Path, Call] = {}
+        """Type and config of nodes, conditions, processes and splits that are right, by place."""
 
     def read(self, graph: schema.GraphBody | None) -> GraphSpec | None:
         """The graph, or None if anything is wrong; `graph` is None if the schema did not fit."""
@@ -160,11 +157,9 @@ class SpecBuilder:
 
     def _check_config(self, place: int, node: dict[str, Any]) -> None:
         path: Path = ("nodes", place)
-        call = self._check_call("node", path, node)
-        if call is None:
-            return
-        self.configs[place] = call.config
-        if not self.words.may_refer(call.type):
+        self._check_call("node", path, node)
+        call = self.calls.get(path)
+        if call is None or not self.words.may_refer(call.type):
             return
         reference = call.config.inner_graph()
         if reference is not None:
@@ -184,31 +179,28 @@ class SpecBuilder:
             if hint:
                 self.report.advise(self.source, (*self.path, "nodes", place, key), hint)
 
-    def _check_call(self, kind: str, path: Path, item: dict[str, Any]) -> Call | None:
-        """The type and config of a node, condition or process, if both are right."""
+    def _check_call(self, kind: str, path: Path, item: dict[str, Any]) -> None:
+        """Take in the type and config of a node, condition, process or split."""
         name, config = item.get("type"), item.get("config")
         config = {} if config is None else config
         if not isinstance(name, str) or not isinstance(config, dict):
-            return None
+            return
         if name not in self.words.names(kind):
             message = f"there is no {_called(kind)} {name!r}"
             self._problem((*path, "type"), message, self.words.hint(kind, name))
-            return None
-        return self._check_settings(kind, name, path, config)
-
-    def _check_settings(
-        self, kind: str, name: str, path: Path, config: dict[str, Any]
-    ) -> Call | None:
+            return
         model = self.words.model(kind, name)
         if model is None:
-            return Call(name, config)
+            self.calls[path] = Call(name, config)
+            return
         shown, context = lambda: self._shown_config(path), self.words.context
         valid, complaints = validate(model, config, shown, context)
         if complaints:
             self.report.complain(self.source, (*self.path, *path, "config"), complaints)
-        if name == FUNCTION and kind != "node" and not complaints:
+        elif name == FUNCTION and kind != "node":
             self._check_function(path, config.get("name"))
-        return None if valid is None else Call(name, valid)
+        if valid is not None:
+            self.calls[path] = Call(name, valid)
 
     def _shown_config(self, path: Path) -> Any:
         return self.source.shown((*self.path, *path, "config")) or {}
@@ -226,26 +218,20 @@ class SpecBuilder:
             if self._check_id(("edges", place, "to"), target) and has_source:
                 self.pairs.append((source, target))
             if "condition" in edge:
-                self._check_condition(place, edge["condition"])
+                self._check_condition(("edges", place, "condition"), edge["condition"])
             if isinstance(edge.get("process"), dict):
-                call = self._check_call("process", ("edges", place, "process"), edge["process"])
-                self.processes[place] = call or ALWAYS
+                self._check_call("process", ("edges", place, "process"), edge["process"])
             if isinstance(edge.get("dynamic"), dict):
-                self._check_dynamic(place, edge["dynamic"])
+                split = edge["dynamic"].get("split")
+                if split is None or isinstance(split, dict):
+                    path: Path = ("edges", place, "dynamic", "split")
+                    self._check_call("split", path, {"type": "message", **(split or {})})
 
-    def _check_condition(self, place: int, condition: Any) -> None:
+    def _check_condition(self, path: Path, condition: Any) -> None:
         if isinstance(condition, dict):
-            call = self._check_call("condition", ("edges", place, "condition"), condition)
-            self.conditions[place] = call or ALWAYS
+            self._check_call("condition", path, condition)
         elif condition in CONSTANT:
-            self.conditions[place] = Call(str(condition).lower())
-
-    def _check_dynamic(self, place: int, dynamic: dict[str, Any]) -> None:
-        path: Path = ("edges", place, "dynamic", "split")
-        split = dynamic.get("split")
-        if split is None or isinstance(split, dict):
-            call = self._check_call("split", path, {"type": "message", **(split or {})})
-            self.splits[place] = call or ALWAYS
+            self.calls[path] = Call(str(condition).lower())
 
     def _check_id(self, path: Path, name: Any) -> bool:
         """Whether a node has this id; a text that is no id is a problem."""
@@ -269,12 +255,12 @@ class SpecBuilder:
         if not isinstance(until, str):
             return
         model = self.words.model(CONTRACT, UNTIL)
-        self.untils[path[-1]] = Call(UNTIL, until)
+        self.calls[path] = Call(UNTIL, until)
         if model is not None:
             place = (*self.path, *path)
             valid, complaints = validate(model, {UNTIL: until}, lambda: {UNTIL: until})
             self.report.complain(self.source, place, complaints)
-            self.untils[path[-1]] = Call(UNTIL, valid)
+            self.calls[path] = Call(UNTIL, valid)
 
     def _check_promoted(self) -> None:
         memory = self.data.get("memory")
@@ -346,7 +332,7 @@ class SpecBuilder:
         return NodeSpec(
             id=node.id,
             type=node.type,
-            config=self.configs[place],
+            config=self.calls["nodes", place].config,
             description=node.description or "",
             context_window=node.context_window,
             timeout=node.timeout,
@@ -366,7 +352,7 @@ class SpecBuilder:
             exit=loop.exit,
             target=loop.exit_on_score,
             score=_score_spec(loop.score),
-            until=self.untils.get(head),
+            until=self.calls.get(("loops", head)),
             patience=PatienceSpec(patience.rounds, patience.min_delta, loop.on_stagnation)
             if patience
             else None,
@@ -398,13 +384,13 @@ class SpecBuilder:
             source=edge.source,
             target=edge.target,
             label=edge.label or "",
-            condition=self.conditions.get(place, ALWAYS),
+            condition=self.calls.get(("edges", place, "condition"), ALWAYS),
             trigger=edge.trigger,
             carry_data=edge.carry_data,
             keep_message=edge.keep_message,
             clear_context=edge.clear_context,
             clear_kept_context=edge.clear_kept_context,
-            process=self.processes.get(place),
+            process=self.calls.get(("edges", place, "process")),
             dynamic=self._dynamic(place, edge.dynamic),
             line=self.source.line((*self.path, "edges", place)),
         )
@@ -414,7 +400,7 @@ class SpecBuilder:
             return None
         config = dynamic.config or schema.DynamicConfig()
         sizes = config.max_parallel, config.group_size
-        return DynamicSpec(dynamic.type, self.splits[place], *sizes)
+        return DynamicSpec(dynamic.type, self.calls["edges", place, "dynamic", "split"], *sizes)
 
     def _warn_of_guards(self, graph: schema.GraphBody) -> None:
         if self.outermost and graph.breaker_spec is None:

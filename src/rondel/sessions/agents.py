@@ -32,7 +32,7 @@ OFFLINE = ("scripted", "simulated")
 """Providers without a network; a run on one of them uses a simulated embedding model too."""
 
 
-def provider_and_model(wanted: str) -> tuple[str, str | None]:
+def _provider_and_model(wanted: str) -> tuple[str, str | None]:
     """`openai:gpt-5` as a provider and a model; a provider alone keeps each agent's model."""
     provider, _, model = wanted.partition(":")
     return provider, model or None
@@ -79,7 +79,7 @@ def _at(value: Any, path: Path) -> Iterator[Any]:
 
 def check_provider(wanted: str, where: str = "") -> None:
     """Raise CallError if there is no such provider; `PROVIDER:MODEL` names a model too."""
-    provider, _ = provider_and_model(wanted)
+    provider, _ = _provider_and_model(wanted)
     known = Names(default_registry().names("provider"), what="there are")
     if provider not in known:
         raise CallError(f"{where}there is no provider {provider!r}; {known.hint(provider)}")
@@ -89,7 +89,7 @@ def replace_in_document(document: dict[str, Any], provider: str) -> None:
     """Put every agent of a document on another provider."""
     for config in configs_in_document(document.get("graph", document)):
         _replace(config, provider)
-    if provider_and_model(provider)[0] in OFFLINE:
+    if _provider_and_model(provider)[0] in OFFLINE:
         for config in configs_in_document(document.get("graph", document), EMBEDDINGS):
             config.clear()
             config["provider"] = "simulated"
@@ -99,7 +99,7 @@ def _replace(config: dict[str, Any], wanted: str) -> None:
     """Set another provider, and drop the address, the key and the options of the old one."""
     from rondel.nodes.agent import AgentConfig
 
-    provider, model = provider_and_model(wanted)
+    provider, model = _provider_and_model(wanted)
     options = default_registry().config_model("provider", provider)
     known = AgentConfig.model_fields.keys() | options.model_fields.keys()
     if config.get("provider") != provider:

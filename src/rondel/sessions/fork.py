@@ -139,7 +139,7 @@ def _length(
     """How many ticks the fork shares with its parent."""
     paths = " and ".join(changes)
     changed = graph is not session.graph
-    parting = first_difference(session.plan, graph.plan(), past.ticks()) if changed else None
+    parting = _first_difference(session.plan, graph.plan(), past.ticks()) if changed else None
     if at is not None:
         length = past.position_of(at, answering=ANSWER in changes)
         if parting is not None and length > parting:
@@ -182,7 +182,7 @@ def _message(said: Any) -> Message:
     raise CallError('output is a text, or {"content": TEXT, "data": OBJECT}')
 
 
-def first_difference(before: Plan, after: Plan, journal: Iterable[ticks.AnyTick]) -> int | None:
+def _first_difference(before: Plan, after: Plan, journal: Iterable[ticks.AnyTick]) -> int | None:
     """How many ticks of a past two plans share before they differ; None if they never differ.
 
     The tick at which they first differ is shared too, if it says what a step did and not what a

@@ -385,7 +385,7 @@ class Graph:
             with collector_held():
                 plan = compile_graph(self.spec)
                 if not self._as_stored:
-                    check_prices(plan)
+                    _check_prices(plan)
                 self._plan = plan
         return self._plan
 
@@ -481,7 +481,7 @@ def _enveloped(loaded: Loaded) -> dict[str, Any]:
     return {**envelope, "graph": body}
 
 
-def check_prices(plan: Plan) -> None:
+def _check_prices(plan: Plan) -> None:
     """Refuse budgets in money over models without a price."""
     graphs = [plan.spec, *(node.spec.inner for node in plan.nodes if node.spec.inner is not None)]
     budgets = [loop.budget for graph in graphs for loop in graph.loops.values()]

@@ -54,7 +54,7 @@ def overview_of(engine: Engine, session: Session) -> dict[str, Any]:
         **result,
         "steps": state.step_count,
         "loops": loops_of(state),
-        "limits": limits_of(state),
+        "limits": _limits_of(state),
         "breaker": _breaker(state),
         "questions": open_questions(state),
         "graph": _graph(engine, row),
@@ -137,7 +137,7 @@ def _over(end: LoopEnd) -> dict[str, Any]:
 # Limits
 
 
-def limits_of(state: SessionState) -> dict[str, Any]:
+def _limits_of(state: SessionState) -> dict[str, Any]:
     """What the run may take, and what it has taken."""
     limits = state.plan.spec.limits
     meters = _meters(limits.budget, state.spent.tokens, state.spent.usd, state.active)

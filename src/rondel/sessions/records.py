@@ -206,22 +206,8 @@ def _calls_in(session: str, effects: list[Effect]) -> Iterator[CallRecord]:
         if not isinstance(effect, fx.StepTicked):
             continue
         for usage in getattr(effect.tick, "usage", ()):
-            yield CallRecord(
-                session,
-                effect.address,
-                effect.step.node.id,
-                usage.model,
-                usage.input_tokens,
-                usage.output_tokens,
-                usage.usd,
-                usage.duration,
-                usage.cached_tokens,
-                usage.reasoning_tokens,
-                usage.estimated,
-                usage.finish_reason,
-                usage.attempt,
-                usage.request_id,
-            )
+            call = msgspec.structs.asdict(usage)
+            yield CallRecord(session, effect.address, effect.step.node.id, **call)
 
 
 HELD = 1000
