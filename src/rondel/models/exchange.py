@@ -135,7 +135,6 @@ class Exchange:
         return replace(
             answer,
             usage=usage,
-            cached_tokens=usage.cached_tokens,
             record=self._record(response) if answer.calls else None,
         )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 from typing import Any
@@ -17,9 +16,6 @@ from rondel.models.tokens import count_input, count_tokens, most_input
 
 MOST_TOKENS = 20_000_000
 """More tokens than any model reads or writes in one call."""
-
-Price = Callable[[int, int], float]
-"""Gives the price of input and output tokens."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -176,7 +176,6 @@ def is_own(message: Message, node_id: str) -> bool:
 class Answer:
     """A model's answer: text, tool calls and usage.
 
-    `cached_tokens` are those of the input that the provider had already; `usage` counts them too.
     `finish_reason` is why the model stopped, in the provider's word where there is no common one;
     `refusal` is what it said instead of an answer.
     """
@@ -185,7 +184,6 @@ class Answer:
     data: dict[str, Any] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
     calls: Sequence[ToolCall] = ()
-    cached_tokens: int = 0
     record: dict[str, Any] | None = None
     finish_reason: str = ""
     refusal: str = ""

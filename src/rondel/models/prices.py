@@ -77,21 +77,12 @@ class Tariff:
 
 
 def usd(
-    model: str,
-    input_tokens: int,
-    output_tokens: int,
-    *,
-    provider: str | None = None,
-    cache_read: int = 0,
-    cache_write: int = 0,
-    price: PriceSpec | None = None,
+    model: str, input_tokens: int, output_tokens: int, *, price: PriceSpec | None = None
 ) -> float:
     """The price of one call; 0 for a model that nobody lists."""
-    if not model or not (input_tokens or output_tokens):
+    if not (input_tokens or output_tokens):
         return 0.0
-    tariff = Tariff(model, provider, price)
-    cached = {"cache_read": cache_read, "cache_write": cache_write}
-    return tariff.usd(input_tokens, output_tokens, **cached) or 0.0
+    return Tariff(model, price=price).usd(input_tokens, output_tokens) or 0.0
 
 
 def _priced(price: PriceSpec, taken: int, given: int, cache_read: int, cache_write: int) -> float:

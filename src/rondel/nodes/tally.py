@@ -16,12 +16,12 @@ SLACK = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """The ballots cast so far, of `voters` in all; without that, of those who cast them."""
+    """The ballots cast so far, of `voters` in all, and what the vote asks for."""
 
     ballots: Sequence[Ballot]
+    voters: int
     threshold: float
     quorum: float = 0.0
-    voters: int | None = None
     confidence: float | None = None
 
     def count(self, decision: str) -> int:
@@ -31,7 +31,7 @@ class Tally:
     @property
     def left(self) -> int:
         """The number of voters not yet asked."""
-        return 0 if self.voters is None else self.voters - len(self.ballots)
+        return self.voters - len(self.ballots)
 
     @property
     def ratio(self) -> float | None:
@@ -69,8 +69,7 @@ class Tally:
         return yes / (yes + no) + SLACK >= self.threshold
 
     def _is_quorate(self, cast: int) -> bool:
-        everybody = len(self.ballots) if self.voters is None else self.voters
-        return cast + SLACK >= self.quorum * everybody
+        return cast + SLACK >= self.quorum * self.voters
 
 
 def chance_to_pass(yes: int, no: int, left: int, enough: Callable[[int, int], bool]) -> float:

@@ -149,7 +149,7 @@ class VoteProcessor:
 
     def _tally(self, ballots: Sequence[Ballot]) -> Tally:
         config = self._config
-        return Tally(ballots, config.threshold, config.quorum, len(self._agents), config.confidence)
+        return Tally(ballots, len(self._agents), config.threshold, config.quorum, config.confidence)
 
     def route(self, output: Emit, edges: Sequence[Exit]) -> Sequence[Exit]:
         onward, back = ways(edges)

@@ -60,7 +60,7 @@ def test_a_server_that_does_not_stream_answers_in_one_piece() -> None:
 def test_cached_tokens_are_told() -> None:
     with OpenAIServer(Reply("a", input_tokens=100, cached_tokens=80)) as server:
         answer = ask(at(server))
-    assert (answer.usage.input_tokens, answer.cached_tokens) == (100, 80)
+    assert (answer.usage.input_tokens, answer.usage.cached_tokens) == (100, 80)
 
 
 def test_role_messages_and_params_reach_the_server() -> None:

@@ -12,7 +12,7 @@ from rondel.engine.message import Message
 from rondel.errors import CallError
 from rondel.models.endpoint import is_local
 from rondel.models.model import ToolResult, ToolSpec
-from rondel.models.prices import usd
+from rondel.models.prices import Tariff
 from rondel.models.real import PROVIDERS, REAL_PROVIDERS, UNBRIDGED
 from tests.openai_server import OpenAIServer, Reply
 from tests.unit.models.asking import ask, model, registry
@@ -275,8 +275,9 @@ def test_an_address_is_local_on_this_machine_and_in_private_networks(
 
 
 def test_cached_tokens_are_cheaper() -> None:
-    full = usd("gpt-4o", 1_000_000, 0, provider="openai")
-    cached = usd("gpt-4o", 1_000_000, 0, provider="openai", cache_read=1_000_000)
+    tariff = Tariff("gpt-4o", "openai")
+    full = tariff.usd(1_000_000, 0) or 0.0
+    cached = tariff.usd(1_000_000, 0, cache_read=1_000_000) or 0.0
     assert 0 < cached < full
 
 
@@ -285,4 +286,4 @@ def test_the_price_table_knows_every_provider(provider: str) -> None:
     from genai_prices.data import providers
 
     assert provider in {known.id for known in providers}
-    assert usd("nobody-lists-this", 1000, 1000, provider=provider) == 0
+    assert Tariff("nobody-lists-this", provider).usd(1000, 1000) is None

@@ -71,9 +71,9 @@ def test_a_threshold_computed_as_the_ratio_is_reached(voters: int, yes: int) -> 
     yes = min(yes, voters)
     share = yes / voters
     ballots = [{"decision": "yes"}] * yes + [{"decision": "no"}] * (voters - yes)
-    assert Tally(ballots, share).foreseen is True
-    assert Tally(ballots, round(share, 10)).foreseen is True
-    assert Tally(ballots, share + 0.001).foreseen is False
+    assert Tally(ballots, voters, share).foreseen is True
+    assert Tally(ballots, voters, round(share, 10)).foreseen is True
+    assert Tally(ballots, voters, share + 0.001).foreseen is False
 
 
 @pytest.mark.parametrize(
