@@ -18,7 +18,7 @@ from pydantic_ai.messages import ModelRequest, TextPart, UserPromptPart
 
 from rondel import Engine, Graph
 from rondel.models.dialogue import messages_of
-from rondel.models.model import Answer, Request
+from rondel.models.model import ModelAnswer, Request
 from rondel.models.scripted import ScriptedModel
 from rondel.models.simulated import SimulatedModel
 
@@ -44,8 +44,8 @@ def recorded() -> Iterator[list[Asked]]:
     def recording(kind: Any) -> Any:
         real = kind.answer
 
-        async def answer(self: Any, request: Request) -> Answer:
-            given: Answer = await real(self, request)
+        async def answer(self: Any, request: Request) -> ModelAnswer:
+            given: ModelAnswer = await real(self, request)
             found.append(Asked(request.node_id, request.round, sent_by(request), given.content))
             return given
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rondel import Emit, Graph, Message
-from rondel.models.model import Answer, Request
+from rondel.models.model import ModelAnswer, Request
 from rondel.nodes.asking import Asker
 from rondel.nodes.debate import DebateProcessor
 from rondel.nodes.vote import VoteProcessor
@@ -129,13 +129,13 @@ class Speaker:
     def __init__(self, mark: Mark) -> None:
         self._mark = mark
 
-    async def answer(self, request: Request) -> Answer:
+    async def answer(self, request: Request) -> ModelAnswer:
         part = request.idempotency_key.partition(":")[2]
         self._mark(part)
         await asyncio.sleep(0)
         decision = "yes" if request.index else "no"
         text = "I agree" if request.round == 3 else f"{part} is call {request.index}"
-        return Answer(f"{text} {json.dumps({'decision': decision})}")
+        return ModelAnswer(f"{text} {json.dumps({'decision': decision})}")
 
 
 def debate(mark: Mark) -> Graph:

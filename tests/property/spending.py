@@ -11,7 +11,7 @@ from rondel import Engine, Graph, Registry
 from rondel.engine.protocols import Usage
 from rondel.errors import ModelError
 from rondel.graph.guarantees import NO_KEYS, Calls, Guarantee
-from rondel.models.model import Answer, ProviderConfig, Request
+from rondel.models.model import ModelAnswer, ProviderConfig, Request
 from rondel.models.prices import usd
 from rondel.sessions.registry import builtin_registry
 
@@ -44,7 +44,7 @@ class Metered:
     def most(self, request: Request) -> Usage:
         return self._config.taken(self._config.most_input, self._config.most_output)
 
-    async def answer(self, request: Request) -> Answer:
+    async def answer(self, request: Request) -> ModelAnswer:
         config = self._config
         mood = random.Random(f"{config.seed} {request.idempotency_key} {request.index}")
         for _ in range(mood.choice([0, 1, 3, 9])):
@@ -55,7 +55,7 @@ class Metered:
             raise ModelError("out of order")
         share = mood.choice([0.2, 0.7, 1.0, 1.0])
         taken = int(config.most_input * share), int(config.most_output * share)
-        return Answer(mood.choice(["yes", "no"]), usage=config.taken(*taken))
+        return ModelAnswer(mood.choice(["yes", "no"]), usage=config.taken(*taken))
 
 
 def registry() -> Registry:

@@ -7,7 +7,7 @@ from random import Random
 
 from rondel.engine.protocols import Usage
 from rondel.engine.registry import Registry
-from rondel.models.model import Answer, Model, ProviderConfig, Request, most_of
+from rondel.models.model import Model, ModelAnswer, ProviderConfig, Request, most_of
 from rondel.models.prose import is_reviewer
 from rondel.models.scripted import ScriptedConfig, scripted
 from rondel.models.simulated import (
@@ -34,7 +34,7 @@ class ForecastModel:
             scripted(config.at_once(), registry) if isinstance(config, ScriptedConfig) else None
         )
 
-    async def answer(self, request: Request) -> Answer:
+    async def answer(self, request: Request) -> ModelAnswer:
         """The answer of this run's model."""
         return await self._model(request).answer(request)
 

@@ -17,7 +17,7 @@ from rondel.models.endpoint import Endpoint
 from rondel.models.headers import listening, request_id_in
 from rondel.models.limiter import limiter_of
 from rondel.models.metering import most_of_call
-from rondel.models.model import Answer, Files, Request
+from rondel.models.model import Files, ModelAnswer, Request
 from rondel.models.real import PROVIDERS, RealProvider
 from rondel.models.real_config import (
     AddressedConfig,
@@ -47,7 +47,7 @@ class BridgeModel:
         self._limiter = limiter_of(endpoint.provider.name, endpoint.address)
         self._exchange: Exchange | None = None
 
-    async def answer(self, request: Request) -> Answer:
+    async def answer(self, request: Request) -> ModelAnswer:
         """The answer; an empty piece makes void what a failed attempt streamed."""
         request = await self._with_files(request)
         tries = Tries(self._backoff, self._limiter)
@@ -67,7 +67,7 @@ class BridgeModel:
             asked = replace(request, idempotency_key=tries.key(request.idempotency_key))
             number += 1
             outcome = await self._attempt(asked, emit, tries.ticket, number, waits)
-            if isinstance(outcome, Answer):
+            if isinstance(outcome, ModelAnswer):
                 self._limiter.answered()
                 if outcome.is_cut_off or not outcome.is_empty:
                     return outcome
@@ -106,7 +106,7 @@ class BridgeModel:
         ticket: int,
         number: int,
         waits: Callable[[float], None],
-    ) -> Answer | Failure:
+    ) -> ModelAnswer | Failure:
         exchange = self._exchange or await self._opened()
         config = self._config
         limits = config.max_concurrency, config.requests_per_minute
@@ -114,7 +114,7 @@ class BridgeModel:
             started = time.monotonic()
             with listening() as headers:
                 try:
-                    outcome: Answer | Failure = await exchange.once(request, emit)
+                    outcome: ModelAnswer | Failure = await exchange.once(request, emit)
                 except Failure as failure:
                     outcome = failure
                 finally:
@@ -126,7 +126,7 @@ class BridgeModel:
         self._exchange = await asyncio.to_thread(_exchange_with, self._endpoint)
         return self._exchange
 
-    def _silence(self, answer: Answer) -> Failure:
+    def _silence(self, answer: ModelAnswer) -> Failure:
         what = f"{self._endpoint.provider.name}'s {self._endpoint.model!r} answered nothing"
         return Failure(what, "change the input or the role", usage=answer.usage)
 
@@ -139,14 +139,14 @@ class BridgeModel:
 
 
 def _noted(
-    outcome: Answer | Failure, attempt: int, request_id: str, duration: float
-) -> Answer | Failure:
+    outcome: ModelAnswer | Failure, attempt: int, request_id: str, duration: float
+) -> ModelAnswer | Failure:
     """The usage of a call, with its number and its id at the provider."""
     if outcome.usage is None:
         return outcome
     about = {"attempt": attempt, "request_id": request_id or outcome.usage.request_id}
     usage = msgspec.structs.replace(outcome.usage, duration=duration, **about)
-    if isinstance(outcome, Answer):
+    if isinstance(outcome, ModelAnswer):
         return replace(outcome, usage=usage)
     outcome.usage = usage
     return outcome

@@ -41,7 +41,7 @@ from rondel.models.endpoint import Endpoint
 from rondel.models.library import embedding_model_of, model_of
 from rondel.models.library_errors import failure_of
 from rondel.models.metering import counted, said_in
-from rondel.models.model import Answer, Request
+from rondel.models.model import ModelAnswer, Request
 from rondel.models.tokens import count_input, count_tokens
 from rondel.models.tries import Failure
 
@@ -59,7 +59,7 @@ class Exchange:
         self._endpoint = endpoint
         self._provider = endpoint.provider
 
-    async def once(self, request: Request, emit: Callable[[str], None]) -> Answer:
+    async def once(self, request: Request, emit: Callable[[str], None]) -> ModelAnswer:
         """The answer; its text is streamed to `emit`. Raises Failure."""
         failure = None
         heard: list[str] = []
@@ -117,9 +117,9 @@ class Exchange:
             headers.setdefault("Idempotency-Key", _header_of(request.idempotency_key))
         return cast(ModelSettings, settings)
 
-    def _answer(self, response: ModelResponse, request: Request) -> Answer:
+    def _answer(self, response: ModelResponse, request: Request) -> ModelAnswer:
         details = response.provider_details or {}
-        answer = Answer(
+        answer = ModelAnswer(
             whole(text_of(response)),
             calls=calls_of(response),
             finish_reason=response.finish_reason or str(details.get("finish_reason") or ""),
@@ -144,7 +144,7 @@ class Exchange:
         return record
 
     def _usage(
-        self, taken: RequestUsage, answer: Answer, request: Request, response_id: str
+        self, taken: RequestUsage, answer: ModelAnswer, request: Request, response_id: str
     ) -> Usage:
         """The usage of an answer: what is reported, if that is plausible."""
         said = said_in(answer)

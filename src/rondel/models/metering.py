@@ -10,7 +10,7 @@ import msgspec
 
 from rondel.engine.protocols import Usage
 from rondel.graph.guarantees import Calls
-from rondel.models.model import Answer, Request
+from rondel.models.model import ModelAnswer, Request
 from rondel.models.prices import Tariff
 from rondel.models.tokens import count_input, count_tokens, most_input
 
@@ -42,7 +42,7 @@ def counted(reported_in: Any, reported_out: Any, request: Request, said: str) ->
     )
 
 
-def checked(answer: Answer, request: Request) -> Usage:
+def checked(answer: ModelAnswer, request: Request) -> Usage:
     """The usage of an answer, checked so that it can be summed and stored."""
     usage = answer.usage
     figures = usage.input_tokens, usage.output_tokens
@@ -58,7 +58,7 @@ def checked(answer: Answer, request: Request) -> Usage:
     )
 
 
-def said_in(answer: Answer) -> str:
+def said_in(answer: ModelAnswer) -> str:
     """All text of an answer, tool calls included."""
     called = (f"{call.name} {call.malformed or call.arguments}" for call in answer.calls)
     return "\n".join(filter(None, (answer.content, *called)))

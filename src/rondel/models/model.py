@@ -173,7 +173,7 @@ def is_own(message: Message, node_id: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ModelAnswer:
     """A model's answer: text, tool calls and usage.
 
     `finish_reason` is why the model stopped, in the provider's word where there is no common one;
@@ -217,7 +217,7 @@ class Files(Protocol):
 class Model(Protocol):
     """A language model; it raises ModelError when it cannot answer."""
 
-    async def answer(self, request: Request) -> Answer: ...
+    async def answer(self, request: Request) -> ModelAnswer: ...
 
 
 @runtime_checkable

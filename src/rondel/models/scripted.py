@@ -25,7 +25,7 @@ from rondel.engine.registry import Registry
 from rondel.errors import ModelError
 from rondel.graph.guarantees import Calls, Guarantee
 from rondel.graph.quantities import Wait
-from rondel.models.model import Answer, ProviderConfig, Request, ToolCall
+from rondel.models.model import ModelAnswer, ProviderConfig, Request, ToolCall
 from rondel.models.prices import usd
 
 
@@ -173,7 +173,7 @@ class ScriptedModel:
         self._answers = config.answers
         self._rules = rules
 
-    async def answer(self, request: Request) -> Answer:
+    async def answer(self, request: Request) -> ModelAnswer:
         scripted = self._chosen(request)
         await self._stream(scripted, request)
         if scripted.error:
@@ -186,7 +186,7 @@ class ScriptedModel:
             for place, call in enumerate(scripted.calls)
         )
         reason = scripted.finish_reason
-        answer = Answer(content, dict(scripted.data), calls=calls, finish_reason=reason)
+        answer = ModelAnswer(content, dict(scripted.data), calls=calls, finish_reason=reason)
         taken = replace(self._usage(scripted), finish_reason=reason)
         return dataclasses.replace(answer, usage=taken)
 

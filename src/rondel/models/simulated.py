@@ -17,7 +17,7 @@ from rondel.engine.protocols import Usage
 from rondel.engine.registry import Registry
 from rondel.graph.guarantees import NO_KEYS, Calls, Guarantee
 from rondel.models.embedder import Embedded, Purpose, Vector
-from rondel.models.model import Answer, ProviderConfig, Request
+from rondel.models.model import ModelAnswer, ProviderConfig, Request
 from rondel.models.prices import SIMULATED, usd
 from rondel.models.prose import Language, language_of, sentences, topic_of
 from rondel.models.sampling import Sampler
@@ -97,14 +97,14 @@ class SimulatedModel:
         self._name = config.name or SIMULATED
         self._price = config.price
 
-    async def answer(self, request: Request) -> Answer:
+    async def answer(self, request: Request) -> ModelAnswer:
         return self._answered(request)
 
     def most(self, request: Request) -> Usage:
         """The exact usage: the same question gets the same answer."""
         return self._answered(replace(request, emit=_unheard)).usage
 
-    def _answered(self, request: Request) -> Answer:
+    def _answered(self, request: Request) -> ModelAnswer:
         call = request.index + 1
         rng = Random(f"{self._seed}\n{request.node_id}\n{request.system}\n{call}")  # noqa: S311
         language = language_of(request.text, request.system)
@@ -118,11 +118,11 @@ class SimulatedModel:
             data["score"] = score = self._score.at(call, rng)
             lines.append(language.score.format(score=score))
         content = self._streamed(lines, language.join, request)
-        return Answer(content, data, self._usage(request, content))
+        return ModelAnswer(content, data, self._usage(request, content))
 
     def _structured(
         self, request: Request, schema: dict[str, Any], rng: Random, topic: str, language: Language
-    ) -> Answer:
+    ) -> ModelAnswer:
         """An answer that is one JSON object of that schema."""
         call = request.index + 1
         score = self._score.at(call, rng) if self._score else None
@@ -133,7 +133,7 @@ class SimulatedModel:
 
         data = Sampler(schema, rng, min(mood, 1.0), sentence, score).filled()
         content = self._streamed([json.dumps(data, ensure_ascii=False)], "", request)
-        return Answer(content, data, self._usage(request, content))
+        return ModelAnswer(content, data, self._usage(request, content))
 
     def _streamed(self, lines: list[str], join: str, request: Request) -> str:
         pieces = [lines[0], *(join + line for line in lines[1:])]

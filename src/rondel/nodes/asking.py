@@ -15,7 +15,7 @@ from rondel.engine.protocols import Context, Usage
 from rondel.errors import ModelError, StepTimeout
 from rondel.graph.surrogates import Joiner, whole, wholly
 from rondel.models.metering import checked
-from rondel.models.model import Answer, Model, Request, most_of
+from rondel.models.model import Model, ModelAnswer, Request, most_of
 from rondel.nodes import incomplete
 from rondel.nodes.agent_history import remembered
 from rondel.nodes.conversation import Conversation, Heard, Unrecorded, part_of
@@ -58,7 +58,7 @@ class Asker:
         talk.asked = asked
         return await talk.held()
 
-    async def ask_quietly(self, ctx: Context, request: Request, agent: str) -> Answer:
+    async def ask_quietly(self, ctx: Context, request: Request, agent: str) -> ModelAnswer:
         """The model's answer, without streaming."""
         return (await self._answer(ctx, request, QuietStream(ctx, agent))).answer
 
@@ -66,7 +66,7 @@ class Asker:
         """A conversation that answers the request, with tools and repairs."""
         stream = Stream(ctx, agent)
 
-        async def ask(request: Request) -> Answer:
+        async def ask(request: Request) -> ModelAnswer:
             stream.start_over()
             heard = await self._answer(ctx, request, stream)
             talk.silences += heard.silences
@@ -139,11 +139,13 @@ class Asker:
             request = replace(request, index=request.index + 1, idempotency_key=key)
         raise incomplete.silent(self._who(ctx, answer, stream.agent), EMPTY_ANSWERS)
 
-    def _who(self, ctx: Context, answer: Answer, agent: str) -> str:
+    def _who(self, ctx: Context, answer: ModelAnswer, agent: str) -> str:
         model = f"the model {answer.usage.model!r}" if answer.usage.model else "the model"
         return model if agent == ctx.node_id else f"{model} of the agent {agent!r}"
 
-    async def _call(self, ctx: Context, request: Request, stream: Stream, charge: Charge) -> Answer:
+    async def _call(
+        self, ctx: Context, request: Request, stream: Stream, charge: Charge
+    ) -> ModelAnswer:
         """One call, within the time that the budgets around the step allow."""
         messages, stable = self._told(request)
         told = replace(
@@ -272,8 +274,8 @@ def with_attachments(prompt: Message, messages: Sequence[Message]) -> Message:
 
 
 async def _in_time(
-    answering: Awaitable[Answer], left: float | None, leave: Callable[[], Awaitable[None]]
-) -> Answer:
+    answering: Awaitable[ModelAnswer], left: float | None, leave: Callable[[], Awaitable[None]]
+) -> ModelAnswer:
     """The answer; fails if the time of a budget is up before it comes."""
     deadline = asyncio.timeout(None if left is None else max(left, 0.0) + CLOCKS_APART)
     try:

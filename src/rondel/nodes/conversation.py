@@ -11,7 +11,7 @@ import msgspec
 
 from rondel.engine.protocols import Context
 from rondel.errors import ModelError
-from rondel.models.model import Answer, Request, ToolCall, Turn
+from rondel.models.model import ModelAnswer, Request, ToolCall, Turn
 from rondel.nodes.approval import Approvals
 from rondel.nodes.structured import AnswerSchema, Misfit
 from rondel.nodes.tools import Execution, Offer, Toolbox, result_of
@@ -22,14 +22,14 @@ NAME_CHARACTERS = 64
 
 Result = TypeVar("Result")
 
-Ask = Callable[[Request], Awaitable[Answer]]
+Ask = Callable[[Request], Awaitable[ModelAnswer]]
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
     """An answer, how many calls of the model it took, and how many of these said nothing."""
 
-    answer: Answer
+    answer: ModelAnswer
     calls: int = 1
     silences: int = 0
 
@@ -88,7 +88,7 @@ class Conversation:
         """The number of model calls so far, including one that is under way or failed."""
         return len(self._turns) + 1
 
-    async def _turn(self) -> Answer:
+    async def _turn(self) -> ModelAnswer:
         number = self.calls
 
         async def asked() -> dict[str, Any]:
@@ -102,7 +102,7 @@ class Conversation:
         try:
             return _answer_of(await self.ctx.substep(self._part(f"turn {number}"), asked))
         except Unrecorded as answered:
-            own: Answer = answered.result
+            own: ModelAnswer = answered.result
             return own
 
     async def _next_request(self, number: int) -> Request:
@@ -121,7 +121,7 @@ class Conversation:
             idempotency_key=f"{request.idempotency_key}:turn {number}",
         )
 
-    async def _read(self, answer: Answer) -> dict[str, Any] | Misfit:
+    async def _read(self, answer: ModelAnswer) -> dict[str, Any] | Misfit:
         """The answer's data; with a schema, the structured answer is added."""
         if self.schema is None:
             return answer.data
@@ -130,7 +130,7 @@ class Conversation:
 
     # Calls
 
-    async def _with_results(self, answer: Answer, toolbox: Toolbox) -> Turn:
+    async def _with_results(self, answer: ModelAnswer, toolbox: Toolbox) -> Turn:
         refusals = [
             await self._refusal(call, place, toolbox) for place, call in enumerate(answer.calls, 1)
         ]
@@ -234,7 +234,7 @@ def _told_last(turn: Turn) -> str:
     return "\n\n".join(told)
 
 
-def _kept(answer: Answer) -> dict[str, Any]:
+def _kept(answer: ModelAnswer) -> dict[str, Any]:
     """An answer as the journal keeps it; the sub-step's record holds its usage."""
     kept: dict[str, Any] = {"content": answer.content}
     if answer.data:
@@ -246,5 +246,5 @@ def _kept(answer: Answer) -> dict[str, Any]:
     return kept
 
 
-def _answer_of(kept: dict[str, Any]) -> Answer:
-    return msgspec.convert(kept, Answer)
+def _answer_of(kept: dict[str, Any]) -> ModelAnswer:
+    return msgspec.convert(kept, ModelAnswer)

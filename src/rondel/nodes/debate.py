@@ -24,7 +24,7 @@ from rondel.engine.registry import Registry
 from rondel.graph.guarantees import Guarantee
 from rondel.graph.names import Names
 from rondel.graph.spec import CONDITION_MET, MAX_ROUNDS, STAGNATED
-from rondel.models.model import Answer
+from rondel.models.model import ModelAnswer
 from rondel.nodes import agent
 from rondel.nodes.agent import AgentConfig
 from rondel.nodes.agent_guarantee import calls_of
@@ -198,7 +198,7 @@ class DebateProcessor:
         with_verdict = self._mode in ("stable", "adaptive")
         for turn, (speaker, opponent) in enumerate(self._config.agent_pairs, 1):
 
-            def kept(answer: Answer, speaker: str = speaker) -> Statement:
+            def kept(answer: ModelAnswer, speaker: str = speaker) -> Statement:
                 content = Message(answer.content, answer.data).readable
                 statement: Statement = {"round": round, "agent": speaker, "content": content}
                 verdict = verdict_in(answer) if with_verdict else None
@@ -284,7 +284,7 @@ class DebateProcessor:
         return Emit((Message(said[-1]["content"], data),), calls, verdict, report)
 
 
-def judgement_in(answer: Answer) -> dict[str, Any] | None:
+def judgement_in(answer: ModelAnswer) -> dict[str, Any] | None:
     """The verdict of a judge's answer and its reason; None if the answer holds none."""
     for each in answer.objects:
         consensus = each.get("consensus")

@@ -6,7 +6,7 @@ from typing import Any
 
 from rondel.engine.protocols import Context
 from rondel.errors import ModelError
-from rondel.models.model import FILTERED, Answer, Request
+from rondel.models.model import FILTERED, ModelAnswer, Request
 from rondel.nodes.conversation import part_of
 
 EVENT = "model_incomplete"
@@ -14,7 +14,7 @@ EVENT = "model_incomplete"
 LENGTH = "length"
 
 
-async def tell(ctx: Context, request: Request, answer: Answer, place: int) -> None:
+async def tell(ctx: Context, request: Request, answer: ModelAnswer, place: int) -> None:
     """Emit a durable event of it; `place` counts the calls that this answer took."""
 
     async def fields() -> dict[str, Any]:
@@ -28,7 +28,7 @@ async def tell(ctx: Context, request: Request, answer: Answer, place: int) -> No
     await ctx.substep(part_of(ctx, request, name), fields, EVENT)
 
 
-def cut_off(answer: Answer, who: str) -> ModelError:
+def cut_off(answer: ModelAnswer, who: str) -> ModelError:
     """The error of a step whose model stopped before the answer was complete."""
     reason, chars = answer.finish_reason, len(answer.content)
     told = f" ({answer.refusal})" if answer.refusal else ""

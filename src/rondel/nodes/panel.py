@@ -10,7 +10,7 @@ from pydantic import Field
 
 from rondel.engine.message import Message
 from rondel.engine.protocols import Context
-from rondel.models.model import Answer, Request
+from rondel.models.model import ModelAnswer, Request
 from rondel.nodes.asking import Asker, with_attachments
 
 AgentName = Annotated[str, Field(min_length=1, pattern=r"\S")]
@@ -44,7 +44,7 @@ class Hearing:
         agent: str,
         part: str,
         prompt: str,
-        kept: Callable[[Answer], Any],
+        kept: Callable[[ModelAnswer], Any],
         *,
         event: str = "",
         round: int = 1,
@@ -75,7 +75,7 @@ class Hearing:
         agent: str,
         part: str,
         prompt: str,
-        reading: Callable[[Answer], dict[str, Any] | None],
+        reading: Callable[[ModelAnswer], dict[str, Any] | None],
         *,
         correction: str,
         schema: dict[str, Any],
@@ -86,7 +86,7 @@ class Hearing:
         None if the second answer cannot be read either.
         """
 
-        def kept(answer: Answer) -> dict[str, Any]:
+        def kept(answer: ModelAnswer) -> dict[str, Any]:
             found = reading(answer)
             said = Message(answer.content, answer.data).readable
             return {"unreadable": said} if found is None else {"read": found}

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from rondel.conditions.patterns import pattern_of
-from rondel.models.model import Answer
+from rondel.models.model import ModelAnswer
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
@@ -53,13 +53,13 @@ class AnswerSchema:
 
     schema: dict[str, Any]
 
-    async def read_beside(self, answer: Answer) -> dict[str, Any] | Misfit:
+    async def read_beside(self, answer: ModelAnswer) -> dict[str, Any] | Misfit:
         """As `read`, but a large answer is checked in a thread."""
         if len(answer.content) < LARGE and len(repr(answer.data)) < LARGE:
             return self.read(answer)
         return await asyncio.to_thread(self.read, answer)
 
-    def read(self, answer: Answer) -> dict[str, Any] | Misfit:
+    def read(self, answer: ModelAnswer) -> dict[str, Any] | Misfit:
         """The object of the answer that fits: its data, else the last JSON in its text."""
         said = [each for each in answer.objects if each]
         for each in said:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import comb
 from typing import Any
 
-from rondel.models.model import Answer
+from rondel.models.model import ModelAnswer
 
 Statement = dict[str, Any]
 """One turn as it is journalled and told: round, agent, content, and a verdict if one is sought."""
@@ -24,7 +24,7 @@ class Lead:
     shared: bool
 
 
-def verdict_in(answer: Answer) -> Any:
+def verdict_in(answer: ModelAnswer) -> Any:
     """The structured verdict of an answer: in its data, or in JSON inside its text; or None."""
     found = (each["verdict"] for each in answer.objects if each.get("verdict") is not None)
     return next(found, None)

@@ -13,7 +13,7 @@ from rondel.engine.protocols import Context, Emit, Exit
 from rondel.engine.registry import Registry
 from rondel.graph.guarantees import Guarantee
 from rondel.graph.values import number
-from rondel.models.model import Answer
+from rondel.models.model import ModelAnswer
 from rondel.nodes import agent
 from rondel.nodes.agent import AgentConfig
 from rondel.nodes.agent_guarantee import calls_of
@@ -188,7 +188,7 @@ class VoteProcessor:
         return Emit((Message(summary, data),), state, report=report)
 
 
-def ballot_in(answer: Answer, name: str, vote_type: VoteType) -> Ballot | None:
+def ballot_in(answer: ModelAnswer, name: str, vote_type: VoteType) -> Ballot | None:
     """The ballot that an answer holds, in its data or in JSON inside its text; None if none."""
     keys = {"decision"} if vote_type == "yes_no" else {"decision", "score"}
     for each in answer.objects:

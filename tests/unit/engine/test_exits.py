@@ -17,7 +17,7 @@ from rondel import Context, Engine, Graph, Message, Registry, builtin_registry
 from rondel.engine.protocols import Handler, Lock, Outcome
 from rondel.engine.shell.exits import confined
 from rondel.errors import Exited
-from rondel.models.model import Answer, ProviderConfig, Request
+from rondel.models.model import ModelAnswer, ProviderConfig, Request
 from tests.unit.sessions.playing import Says, alone, limited, play
 
 REMEDY = "; code in a graph cannot end the program: return, or raise an error"
@@ -164,7 +164,7 @@ def of_one(node: dict[str, Any], registry: Registry | None = None) -> Graph:
 class Exiting:
     """A model that ends the program."""
 
-    async def answer(self, request: Request) -> Answer:
+    async def answer(self, request: Request) -> ModelAnswer:
         await asyncio.sleep(0)
         sys.exit(0)
 

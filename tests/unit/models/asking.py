@@ -8,7 +8,7 @@ from typing import Any
 from rondel import conditions, models
 from rondel.engine.message import Message
 from rondel.engine.registry import Registry
-from rondel.models.model import Answer, Model, Request
+from rondel.models.model import Model, ModelAnswer, Request
 
 
 def registry() -> Registry:
@@ -29,7 +29,7 @@ def model(provider: str, **config: Any) -> Model:
     return built
 
 
-def ask(asked: Model, text: str = "Why loops?", index: int = 0, **values: Any) -> Answer:
+def ask(asked: Model, text: str = "Why loops?", index: int = 0, **values: Any) -> ModelAnswer:
     """One answer of the model."""
     values = {"node_id": "Writer", "messages": [Message(text)], **values}
     return asyncio.run(asked.answer(Request(text=text, index=index, **values)))

@@ -16,7 +16,7 @@ import pytest
 from rondel import Engine, Graph
 from rondel.engine.message import Message
 from rondel.engine.protocols import Usage
-from rondel.models.model import Answer, Request
+from rondel.models.model import ModelAnswer, Request
 from tests.exchanges import whole
 from tests.openai_server import OpenAIServer, Reply, Seen
 from tests.unit.models.asking import model
@@ -132,14 +132,14 @@ async def test_fifty_agents_of_a_run_finish_with_ten_requests_in_two_seconds(ven
     assert begun[-1] - begun[0] > 7  # five lots of ten
 
 
-def asked_all(server: OpenAIServer, charged: list[Usage]) -> list[Answer]:
+def asked_all(server: OpenAIServer, charged: list[Usage]) -> list[ModelAnswer]:
     asked: Any = model("openai", name="m", base_url=server.url, max_concurrency=CALLS)
 
     def request(number: int) -> Request:
         said = [Message(f"number {number}")]
         return Request("Writer", said, charge=charged.append, idempotency_key=str(number))
 
-    async def main() -> list[Answer]:
+    async def main() -> list[ModelAnswer]:
         async with asyncio.timeout(50):
             calls = (asked.answer(request(number)) for number in range(CALLS))
             return await asyncio.gather(*calls)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from rondel.models.model import Answer
+from rondel.models.model import ModelAnswer
 from rondel.models.prices import usd
 from rondel.models.tokens import CJK, count_tokens
 from tests.unit.models.asking import ask, model
@@ -20,7 +20,7 @@ CHINESE_REVIEWER = "审阅文章并打分"
 def test_the_same_seed_node_and_call_give_the_same_answer(
     seed: int | str, index: int, node: str
 ) -> None:
-    def answer() -> Answer:
+    def answer() -> ModelAnswer:
         simulated = model("simulated", seed=seed, score={"noise": 5})
         return ask(simulated, index=index, node_id=node)
 

@@ -10,7 +10,7 @@ from typing import Any
 import rondel
 from rondel import Graph
 from rondel.engine.message import Message
-from rondel.models.model import Answer, ProviderConfig, Request
+from rondel.models.model import ModelAnswer, ProviderConfig, Request
 from tests.unit.nodes.context import FakeContext
 from tests.unit.nodes.running import registry_with
 
@@ -42,9 +42,9 @@ class Echo:
 
     requests: list[Request] = field(default_factory=list)
 
-    async def answer(self, request: Request) -> Answer:
+    async def answer(self, request: Request) -> ModelAnswer:
         self.requests.append(request)
-        return Answer(f"{request.node_id} says {request.index}")
+        return ModelAnswer(f"{request.node_id} says {request.index}")
 
 
 def with_echo(type: str, config: dict[str, Any]) -> tuple[Any, Echo]:

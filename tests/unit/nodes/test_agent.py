@@ -10,7 +10,7 @@ import pytest
 from rondel.engine.message import Message
 from rondel.engine.protocols import Emit
 from rondel.errors import CallError, ModelError
-from rondel.models.model import Answer, ProviderConfig, Request
+from rondel.models.model import ModelAnswer, ProviderConfig, Request
 from tests.unit.nodes.context import FakeContext, of_text
 from tests.unit.nodes.running import built, emitted, problems, registry_with, step
 
@@ -25,9 +25,9 @@ class Echo:
     def __init__(self) -> None:
         self.requests: list[Request] = []
 
-    async def answer(self, request: Request) -> Answer:
+    async def answer(self, request: Request) -> ModelAnswer:
         self.requests.append(request)
-        return Answer("echo")
+        return ModelAnswer("echo")
 
 
 def asked(ctx: FakeContext, **config: Any) -> Request:

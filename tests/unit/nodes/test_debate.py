@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rondel import Engine, Graph
 from rondel.engine.protocols import Emit, Verdict
 from rondel.errors import ModelError
-from rondel.models.model import Answer
+from rondel.models.model import ModelAnswer
 from rondel.nodes.debate import judgement_in
 from rondel.nodes.tally import chance_to_pass
 from rondel.nodes.verdicts import is_stable, stays_ahead, verdict_in
@@ -216,15 +216,15 @@ def test_a_judge_may_be_one_of_the_agents_and_sees_the_history() -> None:
 @pytest.mark.parametrize(
     ("answer", "says"),
     [
-        (Answer('{"consensus": true}'), True),
-        (Answer('{"consensus": "False"}'), False),
-        (Answer('{"consensus": true} no: {"consensus": false}'), False),
-        (Answer('{"consensus": true}', {"consensus": False}), False),
-        (Answer('{"consensus": 1}'), None),
-        (Answer("true"), None),
+        (ModelAnswer('{"consensus": true}'), True),
+        (ModelAnswer('{"consensus": "False"}'), False),
+        (ModelAnswer('{"consensus": true} no: {"consensus": false}'), False),
+        (ModelAnswer('{"consensus": true}', {"consensus": False}), False),
+        (ModelAnswer('{"consensus": 1}'), None),
+        (ModelAnswer("true"), None),
     ],
 )
-def test_a_judgement_is_read_from_data_or_text(answer: Answer, says: bool | None) -> None:
+def test_a_judgement_is_read_from_data_or_text(answer: ModelAnswer, says: bool | None) -> None:
     judgement = judgement_in(answer)
     assert (judgement and judgement["consensus"]) == says
 
@@ -347,9 +347,9 @@ def test_stable_is_the_same_verdict_of_everyone_in_the_last_rounds(
 
 
 def test_a_verdict_is_read_from_data_before_text() -> None:
-    assert verdict_in(Answer('{"verdict": "a"}', {"verdict": "b"})) == "b"
-    assert verdict_in(Answer('{"verdict": "a"} then {"verdict": {"c": 1}}')) == {"c": 1}
-    assert verdict_in(Answer("none")) is None
+    assert verdict_in(ModelAnswer('{"verdict": "a"}', {"verdict": "b"})) == "b"
+    assert verdict_in(ModelAnswer('{"verdict": "a"} then {"verdict": {"c": 1}}')) == {"c": 1}
+    assert verdict_in(ModelAnswer("none")) is None
 
 
 # Retries and crashes

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rondel.engine.protocols import Emit
 from rondel.errors import ModelError, StepFailed
-from rondel.models.model import Answer, ProviderConfig, Request
+from rondel.models.model import ModelAnswer, ProviderConfig, Request
 from rondel.nodes.structured import AnswerSchema, Misfit, checked_schema
 from tests.unit.nodes.durable import DurableContext, durable, run_node, scripted
 from tests.unit.nodes.running import built, problems, registry_with, step
@@ -40,16 +40,16 @@ def outcome(ctx: DurableContext, *answers: Any, **config: Any) -> Emit:
 @pytest.mark.parametrize(
     ("answer", "read"),
     [
-        (Answer('{"score": 3}'), {"score": 3}),
-        (Answer('Well: ```json\n{"score": 3, "why": "x"}\n```'), {"score": 3, "why": "x"}),
-        (Answer('First {"score": 1}, no, {"score": 2}.'), {"score": 2}),
-        (Answer('A draft {"score": 1}, and {"other": 2}.'), {"score": 1}),
-        (Answer('{"score": 1}', {"score": 2}), {"score": 2}),
-        (Answer('{"score": 1}', {"score": "high"}), {"score": 1}),
+        (ModelAnswer('{"score": 3}'), {"score": 3}),
+        (ModelAnswer('Well: ```json\n{"score": 3, "why": "x"}\n```'), {"score": 3, "why": "x"}),
+        (ModelAnswer('First {"score": 1}, no, {"score": 2}.'), {"score": 2}),
+        (ModelAnswer('A draft {"score": 1}, and {"other": 2}.'), {"score": 1}),
+        (ModelAnswer('{"score": 1}', {"score": 2}), {"score": 2}),
+        (ModelAnswer('{"score": 1}', {"score": "high"}), {"score": 1}),
     ],
 )
 def test_the_answer_is_read_from_its_data_or_else_from_the_last_json_that_fits(
-    answer: Answer, read: dict[str, Any]
+    answer: ModelAnswer, read: dict[str, Any]
 ) -> None:
     assert AnswerSchema(SCHEMA).read(answer) == read
 
@@ -57,13 +57,13 @@ def test_the_answer_is_read_from_its_data_or_else_from_the_last_json_that_fits(
 @pytest.mark.parametrize(
     ("answer", "says"),
     [
-        (Answer("no"), "no JSON object"),
-        (Answer('{"score": "high"}'), "$.score: 'high' is not of type 'integer'"),
-        (Answer('{"score": -1}'), "$.score: -1 is less than the minimum of 0"),
-        (Answer("{}", {"why": "x"}), "$: 'score' is a required property"),
+        (ModelAnswer("no"), "no JSON object"),
+        (ModelAnswer('{"score": "high"}'), "$.score: 'high' is not of type 'integer'"),
+        (ModelAnswer('{"score": -1}'), "$.score: -1 is less than the minimum of 0"),
+        (ModelAnswer("{}", {"why": "x"}), "$: 'score' is a required property"),
     ],
 )
-def test_a_misfit_says_what_is_wrong_and_where(answer: Answer, says: str) -> None:
+def test_a_misfit_says_what_is_wrong_and_where(answer: ModelAnswer, says: str) -> None:
     misfit = AnswerSchema(SCHEMA).read(answer)
     assert isinstance(misfit, Misfit)
     assert says in misfit.errors[0]
@@ -72,7 +72,7 @@ def test_a_misfit_says_what_is_wrong_and_where(answer: Answer, says: str) -> Non
 
 def test_only_the_first_errors_are_told_and_none_at_length() -> None:
     schema = {"type": "object", "additionalProperties": {"type": "integer"}}
-    misfit = AnswerSchema(schema).read(Answer("", {f"k{n}": "x" * 5000 for n in range(9)}))
+    misfit = AnswerSchema(schema).read(ModelAnswer("", {f"k{n}": "x" * 5000 for n in range(9)}))
     assert isinstance(misfit, Misfit)
     assert len(misfit.errors) == 4
     assert misfit.errors[-1] == "and 6 more"
@@ -120,9 +120,9 @@ def test_the_model_is_told_the_schema_and_what_was_wrong() -> None:
     asked: list[Request] = []
 
     class Stubborn:
-        async def answer(self, request: Request) -> Answer:
+        async def answer(self, request: Request) -> ModelAnswer:
             asked.append(request)
-            return Answer("no" if len(asked) == 1 else '{"score": 1}')
+            return ModelAnswer("no" if len(asked) == 1 else '{"score": 1}')
 
     registry = registry_with()
     registry.provider("stubborn", ProviderConfig, lambda _config, _registry: Stubborn())
@@ -153,11 +153,11 @@ def test_a_crash_in_the_repair_does_not_ask_the_first_question_again() -> None:
         pass
 
     class Crashing:
-        async def answer(self, request: Request) -> Answer:
+        async def answer(self, request: Request) -> ModelAnswer:
             asked.append(request.index)
             if len(asked) == 2:
                 raise Crash
-            return Answer("no" if request.index == 0 else '{"score": 1}')
+            return ModelAnswer("no" if request.index == 0 else '{"score": 1}')
 
     registry = registry_with()
     registry.provider("crashing", ProviderConfig, lambda _config, _registry: Crashing())
@@ -247,7 +247,7 @@ def test_a_slow_pattern_of_a_schema_is_an_error_in_time(keywords: dict[str, Any]
     said = {"in": {"x": slow}, slow: "y", "x": slow}
     started = time.process_time()
     with pytest.raises(StepFailed, match="took longer than 100 ms"):
-        patterned(**keywords).read(Answer("", said))
+        patterned(**keywords).read(ModelAnswer("", said))
     assert time.process_time() - started < 2
 
 
@@ -257,16 +257,16 @@ def test_patterns_of_a_schema_are_kept() -> None:
         patternProperties={"^n_": {"type": "integer"}},
         additionalProperties=False,
     )
-    assert schema.read(Answer("", {"x": "中中", "n_a": 1})) == {"x": "中中", "n_a": 1}
+    assert schema.read(ModelAnswer("", {"x": "中中", "n_a": 1})) == {"x": "中中", "n_a": 1}
     for wrong in ({"x": "中a"}, {"n_a": "1"}, {"other": 1}):
-        assert isinstance(schema.read(Answer("", wrong)), Misfit)
+        assert isinstance(schema.read(ModelAnswer("", wrong)), Misfit)
     with pytest.raises(ValueError, match="unevaluatedProperties"):
         patterned(patternProperties={"a": True}, unevaluatedProperties=False)
 
 
 def test_a_large_answer_is_checked_beside_the_event_loop() -> None:
     schema = patterned(properties={"x": {"items": {"anyOf": [{"type": "string"}, {"minimum": 0}]}}})
-    answer = Answer("", {"x": list(range(40_000))})
+    answer = ModelAnswer("", {"x": list(range(40_000))})
 
     async def main() -> float:
         longest, last = 0.0, time.perf_counter()

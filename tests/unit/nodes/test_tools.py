@@ -19,7 +19,7 @@ from pydantic import BaseModel, Field
 from rondel import Engine, Graph, builtin_registry
 from rondel.engine.protocols import Emit
 from rondel.errors import CallError, ModelError
-from rondel.models.model import Answer, ProviderConfig, Request, ToolCall
+from rondel.models.model import ModelAnswer, ProviderConfig, Request, ToolCall
 from rondel.nodes.tools import OUTPUT_BYTES
 from rondel.tools.function import FunctionTool
 from tests.unit.nodes.durable import DurableContext, durable, scripted
@@ -111,15 +111,15 @@ class Watched:
 
     requests: list[Request] = field(default_factory=list)
 
-    async def answer(self, request: Request) -> Answer:
+    async def answer(self, request: Request) -> ModelAnswer:
         self.requests.append(request)
         if len(request.turns) == 0:
             calls = (
                 ToolCall("a", "search", {"query": "x"}),
                 ToolCall("b", "search", malformed="{"),
             )
-            return Answer("hm", calls=calls, record={"kind": "own"})
-        return Answer("done")
+            return ModelAnswer("hm", calls=calls, record={"kind": "own"})
+        return ModelAnswer("done")
 
 
 def watched(**config: Any) -> tuple[Any, Watched]:

@@ -17,7 +17,7 @@ from rondel import Engine, Graph
 from rondel.engine.message import Message
 from rondel.engine.protocols import Emit, Usage
 from rondel.errors import ModelError
-from rondel.models.model import Answer, ProviderConfig, Request
+from rondel.models.model import ModelAnswer, ProviderConfig, Request
 from rondel.nodes.tally import Tally
 from rondel.nodes.vote import ballot_in
 from tests.unit.nodes.durable import DurableContext, durable, run_node, scripted, with_echo
@@ -222,7 +222,7 @@ def test_those_who_were_not_asked_are_in_the_summary_and_the_report() -> None:
 def test_a_ballot_is_read_from_the_text(
     text: str, vote_type: Any, decision: str, score: float | None
 ) -> None:
-    read = ballot_in(Answer(text), "V", vote_type)
+    read = ballot_in(ModelAnswer(text), "V", vote_type)
     assert read is not None
     assert (read["decision"], read["score"]) == (decision, score)
 
@@ -244,11 +244,11 @@ def test_a_ballot_is_read_from_the_text(
     ],
 )
 def test_what_is_no_ballot_is_none(text: str, vote_type: Any) -> None:
-    assert ballot_in(Answer(text), "V", vote_type) is None
+    assert ballot_in(ModelAnswer(text), "V", vote_type) is None
 
 
 def test_data_counts_before_text() -> None:
-    answer = Answer('{"decision": "yes"}', {"decision": "no"})
+    answer = ModelAnswer('{"decision": "yes"}', {"decision": "no"})
     read = ballot_in(answer, "V", "yes_no")
     assert read is not None
     assert read["decision"] == "no"
@@ -258,7 +258,7 @@ def test_data_counts_before_text() -> None:
 @given(text=st.text(max_size=60))
 def test_any_text_gets_an_answer(text: str) -> None:
     for vote_type in ("yes_no", "score_1_10"):
-        ballot_in(Answer(text), "V", vote_type)
+        ballot_in(ModelAnswer(text), "V", vote_type)
 
 
 def test_a_malformed_ballot_is_asked_for_again() -> None:
@@ -315,9 +315,9 @@ class Meeting:
     def __init__(self, expected: int) -> None:
         self._all_here = asyncio.Barrier(expected)
 
-    async def answer(self, _request: Request) -> Answer:
+    async def answer(self, _request: Request) -> ModelAnswer:
         await self._all_here.wait()
-        return Answer("", {"decision": "yes"})
+        return ModelAnswer("", {"decision": "yes"})
 
 
 def test_all_are_asked_at_once() -> None:
