@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -27,37 +25,27 @@ class ApprovalNeeded(Exception):
         self.question = question
 
 
-@dataclass(frozen=True, slots=True)
-class Approvals:
-    """Knows which tools need approval, and which call the step asked about last.
+async def refusal(ctx: Context, call: ToolCall, part: str, asked: str) -> str | None:
+    """Why a call is refused, or None if it is allowed; raises ApprovalNeeded if it is undecided.
 
-    An answer counts for the call that was asked about and for no other: what was decided is
+    An answer counts for the call that was `asked` about and for no other: what was decided is
     journalled under its own name, so that no crash takes one answer for two.
     """
 
-    tools: Collection[str]
-    asked: str = ""
+    async def decided() -> dict[str, str]:
+        answer = ctx.answer if asked == part else None
+        text = "" if answer is None else as_text(answer)
+        chosen = chosen_action(text, ACTIONS)
+        if chosen is None:
+            raise ApprovalNeeded(part, Question(_asked_of(call, text), ACTIONS))
+        action, reason = chosen
+        return {"tool": call.name, "decision": action, "reason": reason}
 
-    async def refusal(self, ctx: Context, call: ToolCall, part: str) -> str | None:
-        """Why the call is refused, or None if it is allowed; raises ApprovalNeeded if it is
-        undecided."""
-        if call.name not in self.tools:
-            return None
-
-        async def decided() -> dict[str, str]:
-            answer = ctx.answer if self.asked == part else None
-            text = "" if answer is None else as_text(answer)
-            chosen = chosen_action(text, ACTIONS)
-            if chosen is None:
-                raise ApprovalNeeded(part, Question(_asked_of(call, text), ACTIONS))
-            action, reason = chosen
-            return {"tool": call.name, "decision": action, "reason": reason}
-
-        told = await ctx.substep(part, decided, "tool_approval")
-        if told["decision"] == APPROVE:
-            return None
-        reason = f": {told['reason']}" if told["reason"] else ""
-        return f"a person did not allow this call{reason}"
+    told = await ctx.substep(part, decided, "tool_approval")
+    if told["decision"] == APPROVE:
+        return None
+    reason = f": {told['reason']}" if told["reason"] else ""
+    return f"a person did not allow this call{reason}"
 
 
 def _asked_of(call: ToolCall, said: str) -> str:

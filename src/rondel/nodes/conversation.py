@@ -12,7 +12,7 @@ import msgspec
 from rondel.engine.protocols import Context
 from rondel.errors import ModelError
 from rondel.models.model import ModelAnswer, Request, ToolCall, Turn
-from rondel.nodes.approval import Approvals
+from rondel.nodes.approval import refusal
 from rondel.nodes.structured import AnswerSchema, Misfit
 from rondel.nodes.tools import Execution, Offer, Toolbox, result_of
 from rondel.tools.context import ToolContext
@@ -149,20 +149,22 @@ class Conversation:
         if not toolbox.approve:
             return None
         await self._opened(toolbox)
-        approvals = Approvals(toolbox.approve, self.asked)
-        return await approvals.refusal(self.ctx, call, self._part(f"{self._place(place)} approval"))
+        if call.name not in toolbox.approve:
+            return None
+        part = self._part(f"{self._place(place)} approval")
+        return await refusal(self.ctx, call, part, self.asked)
 
     async def _called(
-        self, call: ToolCall, place: int, toolbox: Toolbox, refusal: str | None
+        self, call: ToolCall, place: int, toolbox: Toolbox, refused: str | None
     ) -> Execution:
         ctx, part = self.ctx, self._place(place)
         key = f"{self.request.idempotency_key}:{part}"
         where = ToolContext(key, ctx.session_id, ctx.node_id, ctx.address, ctx.round, ctx.inputs)
 
         async def run() -> Execution:
-            if refusal is not None:
+            if refused is not None:
                 given: Any = call.malformed or call.arguments
-                return {"tool": call.name, "input": given, "output": refusal, "failed": True}
+                return {"tool": call.name, "input": given, "output": refused, "failed": True}
             return await (await self._opened(toolbox)).run(call, where)
 
         name = call.name[:NAME_CHARACTERS]
