@@ -1,4 +1,4 @@
-"""What sessions in PostgreSQL and workers take: `python -m benchmarks.cluster [small]`.
+"""What sessions in PostgreSQL and workers take: `python -m benchmarks.cluster [small] [NAME ...]`.
 
 It brings its own server, or takes the one that RONDEL_TEST_DATABASE_URL names. The server waits
 for its disk at every commit, as it does where it matters. Figures of one run compare; those of
@@ -10,13 +10,13 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import signal
+import random
 import statistics
 import sys
 import tempfile
 import time
 from asyncio.subprocess import PIPE
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -56,6 +56,10 @@ PEERS = (
     ),
     Contender("dbos", "DBOS", "dbos", ("dbos", "psycopg[binary]")),
 )
+_LEFT = """
+SELECT max(greatest(h.until, d.until)) - rondel.now()
+FROM rondel.head h JOIN rondel.driver d ON d.owner = h.owner
+"""
 _BARE = "INSERT INTO bare (session, n, record) VALUES (1, %s, %s)"
 
 
@@ -173,20 +177,47 @@ async def side_by_side(peer: Contender, steps: int, sessions: int) -> Figures | 
     return figures
 
 
-async def takeover(url: str) -> Figures:
-    """Seconds from a worker's kill to the next step of its session, on another machine."""
+async def takeover(url: str, sessions: int, kills: int) -> Figures:
+    """Seconds from a worker's kill until all its sessions go on, on another machine.
+
+    A kill comes at any time of the lease. The longest are told.
+    """
+    left, took, after = [], [], []
+    for _ in range(kills):
+        lease, seconds = await _taken_over(url, sessions)
+        left.append(lease)
+        took.append(seconds)
+        after.append(seconds - lease)
+    longest = {"left_of_it_s": max(left), "then_s": max(after), "takeover_s": max(took)}
+    return {"sessions": sessions, "kills": kills, "lease_s": LEASE, **longest}
+
+
+async def _taken_over(url: str, sessions: int) -> tuple[float, float]:
+    """What was left of the lease when a worker was killed, and when its last session went on."""
     with tempfile.TemporaryDirectory() as folder:
         marks = Path(folder) / "marks"
-        with Fleet(url, marks, LEASE) as fleet:
+        with Fleet(url, marks, LEASE, sessions) as fleet:
             first = fleet.start()
             async with server(url, marks) as submitting:
-                await submitting.start(graph(ROUNDS, marks, SECONDS="3"))
-                await asyncio.to_thread(_wait_for, marks)
+                work = graph(ROUNDS, marks, SECONDS="60")
+                started = [await submitting.start(work) for _ in range(sessions)]
+                await asyncio.to_thread(_wait_for, marks, sessions)
                 fleet.start()
-                os.kill(first, signal.SIGKILL)
+                await asyncio.sleep(random.uniform(LEASE, 2 * LEASE))
+                left = _left_of_lease(url)
+                fleet.kill(first)
                 began = time.perf_counter()
-                await asyncio.to_thread(_wait_for, marks, 2)
-                return {"lease_s": LEASE, "takeover_s": time.perf_counter() - began}
+                await asyncio.to_thread(_wait_for, marks, 2 * sessions)
+                took = time.perf_counter() - began
+                for session in started:
+                    await session.stop()
+    return left, took
+
+
+def _left_of_lease(url: str) -> float:
+    with psycopg.connect(url) as db:
+        found = db.execute(_LEFT).fetchone()
+    return float(found[0]) if found else 0.0
 
 
 async def waiting(url: str, sessions: int) -> Figures:
@@ -214,25 +245,27 @@ def _wait_for(marks: Path, lines: int = 1) -> None:
         time.sleep(0.005)
 
 
-async def main(small: bool) -> None:
-    """Everything, a line of JSON each; the page is written where it is not small."""
-    part = 10 if small else 1
+async def main(*asked: str) -> None:
+    """What is asked for, or everything, a line of JSON each; a page is written of everything."""
+    part = 10 if "small" in asked else 1
     many = 100 // part
     measured: Measured = {}
+    wanted = set(asked) - {"small"}
     for peer in PEERS:
-        figures = await side_by_side(peer, 2000 // part, many)
-        _tell(measured, peer.name, figures)
+        if not wanted or peer.name in wanted:
+            _tell(measured, peer.name, await side_by_side(peer, 2000 // part, many))
     with database() as url:
-        asked = {
-            "one session": steps_of_one(url, 2000 // part),
-            "many sessions": steps_of_many(url, 500 // part, 20),
-            "workers": workers(url, [1, 2, 4], 4 if small else 10),
-            "takeover": takeover(url),
-            "waiting": waiting(url, 10_000 // part**2),
+        measuring: dict[str, Callable[[], Awaitable[Figures]]] = {
+            "one session": lambda: steps_of_one(url, 2000 // part),
+            "many sessions": lambda: steps_of_many(url, 500 // part, 20),
+            "workers": lambda: workers(url, [1, 2, 4], 4 if part > 1 else 10),
+            "takeover": lambda: takeover(url, many, 10 // part),
+            "waiting": lambda: waiting(url, 10_000 // part**2),
         }
-        for name, measuring in asked.items():
-            _tell(measured, name, await measuring)
-    if not small:
+        for name, measure in measuring.items():
+            if not wanted or name in wanted:
+                _tell(measured, name, await measure())
+    if not asked:
         titles = {peer.name: peer.title for peer in PEERS}
         cluster_report.PAGE.write_text(
             cluster_report.page(measured, titles, many, machine_in_words())
@@ -249,4 +282,4 @@ def _tell(measured: Measured, name: str, figures: Figures | str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(small="small" in sys.argv))
+    asyncio.run(main(*sys.argv[1:]))

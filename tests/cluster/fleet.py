@@ -95,7 +95,7 @@ def move_to(machine: str) -> None:
 def main(url: str, marks: str, lease: float, concurrency: int, temporal: str = "") -> None:
     """Start a worker for every name that is read."""
     local_sessions.LEASE = lease
-    worker.LOOK = lease / 4
+    worker.LOOK = min(worker.LOOK, lease / 4)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     for line in sys.stdin:
         pid = os.fork()

@@ -9,10 +9,12 @@ import sys
 import time
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from rondel import Engine, Session
-from rondel.testing.journal_suite import in_loop
+from rondel.dispatch.worker import FEW
+from rondel.testing.journal_suite import done, in_loop, row
 from tests import postgres
 from tests.cluster.campaign import Campaign
 from tests.cluster.fleet import registry
@@ -50,6 +52,16 @@ async def marked(marks: Path, lines: int = 1) -> None:
             time.sleep(0.01)
 
     await asyncio.to_thread(look)
+
+
+def until_jobs(url: str, status: str, count: int) -> None:
+    """Wait until the queue has so many jobs in that state."""
+    asked = "SELECT count(*) FROM procrastinate_jobs WHERE status::text = %s"
+    deadline = time.monotonic() + PATIENCE
+    with psycopg.connect(url, autocommit=True) as db:
+        while db.execute(asked, (status,)).fetchone() != (count,):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
 
 
 def marks_of(marks: Path) -> list[str]:
@@ -155,6 +167,43 @@ asyncio.run(main())
             session = watching.get(row.id)
             await all_ended([session])
             check_each_step_ran_once([session], marks)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@in_loop
+async def test_a_session_submitted_again_takes_no_second_place(
+    new_database: str, marks: Path, workers: int
+) -> None:
+    with Fleet(new_database, marks, lease=5.0, concurrency=2) as fleet:
+        fleet.start(workers)
+        async with server(new_database, marks) as submitting:
+            long = await submitting.start(graph(ROUNDS, marks, SECONDS="60"))
+            await marked(marks)
+            for _ in range(3):
+                await submitting.submit(long.row)
+                await asyncio.to_thread(until_jobs, new_database, "todo", 0)
+            short = await submitting.start(graph(ROUNDS, marks, SECONDS="0.01"))
+            async with asyncio.timeout(10):
+                await short.result()
+            await asyncio.to_thread(until_jobs, new_database, "doing", 1)
+            assert long.status == "running"
+
+
+@in_loop
+async def test_sessions_that_no_worker_can_run_are_in_nobodys_way(
+    new_database: str, marks: Path
+) -> None:
+    async with server(new_database, marks) as submitting:
+        for n in range(FEW):
+            program = row(f"program {n}", status="running", labels={"python": True})
+            await done(submitting.store.create(program))
+        session = await submitting.start(graph(ROUNDS, marks, SECONDS="0.01"))
+        with psycopg.connect(new_database) as db:  # whoever drove it is gone
+            db.execute("DELETE FROM procrastinate_jobs")
+            db.execute("UPDATE rondel.head SET owner = 'gone', until = 0 WHERE length = 0")
+        with Fleet(new_database, marks, lease=1.0) as fleet:
+            fleet.start()
+            await all_ended([session])
 
 
 @in_loop

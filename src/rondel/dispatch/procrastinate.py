@@ -17,7 +17,7 @@ from typing import Any
 
 from procrastinate import App, JobContext, PsycopgConnector
 from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
-from procrastinate.jobs import Job, Status
+from procrastinate.jobs import Job
 
 from rondel.dispatch.dispatcher import CONCURRENCY, QUEUE, Attend
 from rondel.dispatch.procrastinate_fairness import INDEX, FairJobs, FairWorker, waiting
@@ -188,18 +188,13 @@ class ProcrastinateDispatcher:
 
     async def _tend(self) -> None:
         """Put back the jobs of workers that are gone."""
-        manager = self._app.job_manager
         while True:
             with suppress(ConnectorException):
-                stalled = await manager.get_stalled_jobs(
+                stalled = await self._jobs.get_stalled_jobs(
                     task_name=TASK, seconds_since_heartbeat=self._lease
                 )
                 for job in stalled:
-                    await self._put_back(job)
-            await asyncio.sleep(self._lease / _BEATS)
-
-    async def _put_back(self, job: Job) -> None:
-        try:
-            await self._app.job_manager.retry_job(job, retry_at=datetime.fromtimestamp(0, UTC))
-        except ConnectorException:  # the session waits in line already
-            await self._app.job_manager.finish_job(job, Status.ABORTED, delete_job=True)
+                    await self._jobs.put_back(job)
+                if stalled and self._worker is not None:
+                    self._worker.look_again()
+            await asyncio.sleep(min(_PAUSE, self._lease / _BEATS))

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Iterable
 
 from procrastinate.connector import BaseAsyncConnector, BaseConnector
-from procrastinate.exceptions import ConnectorException
+from procrastinate.exceptions import ConnectorException, UniqueViolation
 from procrastinate.jobs import Job, Status
 from procrastinate.manager import JobManager
 from procrastinate.worker import Worker
@@ -54,6 +54,14 @@ RETURNING job.id, status, task_name, priority, lock, queueing_lock, args, schedu
     queue_name, attempts, worker_id
 """
 
+# As procrastinate's own, unless somebody else has put it back meanwhile.
+_OF_WORKER = "WHERE id = %(id)s AND status = 'doing' AND worker_id IS NOT DISTINCT FROM %(worker)s"
+_PUT_BACK = f"""
+UPDATE procrastinate_jobs SET status = 'todo', attempts = attempts + 1, scheduled_at = now()
+{_OF_WORKER}
+"""  # noqa: S608
+_DROP = f"DELETE FROM procrastinate_jobs {_OF_WORKER}"  # noqa: S608
+
 
 class FairJobs(JobManager):
     """The queue without the jobs of groups that have their share here."""
@@ -84,6 +92,14 @@ class FairJobs(JobManager):
                 if isinstance(error.__cause__, RaiseException) or tries >= TRIES:
                     return  # if need be it is put back with this worker's other jobs
             await asyncio.sleep(_PAUSE)
+
+    async def put_back(self, job: Job) -> None:
+        """Have the job of a worker that is gone done by another one."""
+        where = {"id": job.id, "worker": job.worker_id}
+        try:
+            await self.connector.execute_query_async(_PUT_BACK, **where)
+        except UniqueViolation:  # the session waits in line already
+            await self.connector.execute_query_async(_DROP, **where)
 
 
 class FairWorker(Worker):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
+from time import monotonic
 from typing import Protocol, runtime_checkable
 
 from rondel.dispatch.dispatcher import CONCURRENCY, LABEL, QUEUE, Dispatcher, group_name
@@ -24,10 +26,16 @@ GRACE = 20.0
 """Seconds that steps under way have to end once a worker is told to stop."""
 
 BUSY = 1.0
-"""Seconds after which a session is looked at again that another process drives."""
+"""Seconds after which a session is looked at again whose driver has not read its letters."""
 
 LOOK = 1.0
 """Seconds between looks for sessions whose driver is gone."""
+
+FEW = 100
+"""How many of these are submitted together."""
+
+AGAIN = 10.0
+"""Seconds after which one is tried again that could not run here."""
 
 GROUP = 3 / 4
 """The part of a worker's places that one group may take, so that others never wait for it."""
@@ -70,11 +78,16 @@ class Worker:
         self._concurrency = concurrency
         self._per_group = share(concurrency) if per_group is None else per_group
         self._grace = grace
-        self._under_way: set[str] = set()
+        self._under_way: Counter[str] = Counter()
+        """How many jobs there are for each session that is attended to."""
+        self._held: set[str] = set()
+        """The sessions that hold a place."""
+        self._not_here: dict[str, float] = {}
+        """Abandoned sessions that cannot run here, and when each is tried again."""
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until told to stop; then others go on with what is still under way."""
-        deadlines = DeadlineWatch(self._engine.store, self._put_in_line)
+        deadlines = DeadlineWatch(self._engine.store, self._wake)
         deadlines.start()
         looking = asyncio.ensure_future(self._look_for_abandoned())
         leaving = asyncio.ensure_future(self._leave(stop))
@@ -88,46 +101,65 @@ class Worker:
                 task.cancel()
             await asyncio.gather(looking, leaving, return_exceptions=True)
 
-    async def _attend(self, id: str) -> None:
-        self._under_way.add(id)
+    async def _attend(self, session: str) -> None:
+        self._under_way[session] += 1
         try:
-            await self._drive(id)
-        except SessionBusy:
-            await self._submit(id, BUSY)
+            await self._drive(session)
+        except SessionBusy:  # its driver reads its letters, unless it lets go of it or is dead
+            if await asyncio.to_thread(self._engine.store.pending, [session]):
+                await self._submit(session, BUSY)
         except Disconnected:
-            log.info("session %s was handed over", id, extra={"session": id})
+            log.info("session %s was handed over", session, extra={"session": session})
         except (CallError, UnknownSession) as error:  # no worker like this one can do it
-            log.warning("session %s is left alone: %s", id, error, extra={"session": id})
+            told = "session %s is left alone: %s"
+            log.warning(told, session, error, extra={"session": session})
         finally:
-            self._under_way.discard(id)
+            self._under_way[session] -= 1
+            if not self._under_way[session]:
+                del self._under_way[session]
 
     async def _drive(self, id: str) -> None:
+        """Go on with the session, and hold the place until it rests; it takes no second one."""
         session = self._engine.get(id)
         if not self._engine.can_run(session.origin):
             raise CallError("it needs a graph or keys that are not here")
         await session.attend()
-        await session.settled()
+        if id not in self._held:
+            self._held.add(id)
+            try:
+                await session.settled()
+            finally:
+                self._held.discard(id)
 
     async def _look_for_abandoned(self) -> None:
         """Submit the sessions whose driver is gone, be it a worker or another process."""
         while True:
             with suppress(JournalError):
-                for session in await asyncio.to_thread(self._store.abandoned):
-                    await self._put_in_line(session)
+                await self._submit_abandoned()
             await asyncio.sleep(LOOK)
 
-    async def _put_in_line(self, id: str) -> None:
-        if id in self._under_way:
-            return
-        row = await asyncio.to_thread(self._engine.store.session, id)
-        if row is not None and self._engine.can_run(row):
-            await self._submit(id)
+    async def _submit_abandoned(self) -> None:
+        found = await asyncio.to_thread(self._store.abandoned, FEW + len(self._not_here))
+        now = monotonic()
+        late = {session for session, again in self._not_here.items() if again <= now}
+        for session in self._not_here.keys() - set(found) | late:
+            del self._not_here[session]
+        for session in found:
+            if session not in self._not_here and not await self._wake(session):
+                self._not_here[session] = now + AGAIN
 
-    async def _submit(self, id: str, after: float = 0.0) -> None:
+    async def _wake(self, id: str) -> bool:
+        """Submit a session unless it is under way here; False if it cannot run here."""
+        return id in self._under_way or await self._submit(id)
+
+    async def _submit(self, id: str, after: float = 0.0) -> bool:
+        """Put the session in line; False if no worker like this one can run it."""
         row = await asyncio.to_thread(self._engine.store.session, id)
-        if row is not None:
-            queue = row.labels.get(LABEL, QUEUE)
-            await self._dispatcher.submit(id, queue, group=group_name(row), after=after)
+        if row is None or not self._engine.can_run(row):
+            return False
+        queue = row.labels.get(LABEL, QUEUE)
+        await self._dispatcher.submit(id, queue, group=group_name(row), after=after)
+        return True
 
     async def _leave(self, stop: asyncio.Event) -> None:
         """After the signal to stop: let steps under way end, then release the sessions."""

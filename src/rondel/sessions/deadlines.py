@@ -28,7 +28,7 @@ FEW = 100
 ALL = 1 << 60
 """A limit above any number of sessions."""
 
-Wake = Callable[[str], Awaitable[None]]
+Wake = Callable[[str], Awaitable[object]]
 """Goes on with a session whose deadline has passed, if this process can."""
 
 

@@ -218,6 +218,19 @@ async def test_a_lease_that_ran_out_is_renewed_only_if_nobody_took_the_session(
 
 
 @in_loop
+async def test_a_session_whose_driver_is_gone_is_abandoned_and_a_new_one_is_not(
+    store: PostgresStore,
+) -> None:
+    await done(store.create(row("driven"), "me", HOUR))
+    await done(store.create(row("new")))
+    await done(store.create(row("died before its first tick"), "gone", -1.0))
+    await done(store.create(row("died"), "gone", -1.0))
+    await done(store.append("died", tick(0), status="running"))
+    await done(store.create(row("waits", status="waiting"), "gone", -1.0))
+    assert store.abandoned() == ["died", "died before its first tick"]
+
+
+@in_loop
 async def test_clocks_that_differ_change_no_lease(
     store: PostgresStore, other: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,11 +42,13 @@ _RELEASE = f"""
 UPDATE rondel.head SET owner = NULL, until = NULL WHERE session = {_KEY} AND owner = %(owner)s
 """  # noqa: S608
 
-# What was made just now is on its way to a worker.
+# What was submitted just now is on its way to a worker.
 _ABANDONED = f"""
 SELECT s.id FROM rondel.session s JOIN rondel.head h ON h.session = s.key
-WHERE (s.status = 'running' OR s.status = 'pending' AND s.created_at < rondel.now() - 30)
-AND (h.owner IS NULL OR coalesce({_UNTIL}, 0) <= rondel.now())
+WHERE s.status IN ('running', 'pending') AND CASE
+    WHEN h.owner IS NOT NULL THEN {_UNTIL} <= rondel.now()
+    ELSE s.status = 'running' OR s.created_at < rondel.now() - 30
+END
 ORDER BY s.status DESC, s.created_at LIMIT %s
 """  # noqa: S608
 
