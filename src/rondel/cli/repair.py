@@ -6,18 +6,22 @@ import asyncio
 import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rondel.cli.language import translated, words
 from rondel.cli.options import Debug
-from rondel.cli.verify import existing
+from rondel.cli.verify import existing, open_server
 from rondel.journal.sqlite.backup import demand_new
 from rondel.journal.sqlite.log_damage import beside, log_damage
 from rondel.journal.sqlite.store import SqliteStore
 from rondel.sessions.engine import Engine
 from rondel.sessions.salvage import Salvage, whole_verdicts
+from rondel.sessions.stores import is_address
+
+if TYPE_CHECKING:
+    from rondel.journal.postgres.store import PostgresStore
 
 
 def repair(
@@ -25,20 +29,28 @@ def repair(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The new one; must not exist.")],
     debug: Debug = False,  # noqa: ARG001
 ) -> int:
-    """Save every session that is whole into a new database, and name the rest.
+    """Save every session that is whole into a new database file, and name the rest.
 
     Ends with 1 if something could not be saved.
     """
-    return asyncio.run(_repair(existing(db), Path(file).expanduser().absolute()))
+    target = Path(file).expanduser().absolute()
+    demand_new(target)
+    if is_address(db):
+        return asyncio.run(_repair_server(db, target))
+    return asyncio.run(_repair(existing(db), target))
+
+
+async def _repair_server(url: str, target: Path) -> int:
+    return _told(*await _save(open_server(url), target), target)
 
 
 async def _repair(path: Path, target: Path) -> int:
-    demand_new(target)
     damage = log_damage(path)
     if damage is None:
-        return _told(*await _save(path, target), target)
+        return _told(*await _save(SqliteStore(path, salvaging=True), target), target)
     with TemporaryDirectory(dir=target.parent, prefix=".rondel-repair-") as folder:
-        salvage, sessions = await _save(_copied(path, Path(folder)), target)
+        copy = SqliteStore(_copied(path, Path(folder)), salvaging=True)
+        salvage, sessions = await _save(copy, target)
     salvage.lost.append(("log", f"what was committed from page {damage.page} on"))
     return _told(salvage, sessions, target)
 
@@ -51,25 +63,29 @@ def _copied(path: Path, folder: Path) -> Path:
     return copy
 
 
-async def _save(path: Path, target: Path) -> tuple[Salvage, int]:
+async def _save(store: SqliteStore | PostgresStore, target: Path) -> tuple[Salvage, int]:
     """Copy all that is whole; also how many sessions there are."""
-    store = SqliteStore(path, salvaging=True)
     async with Engine(store) as engine:
         verdicts = list(whole_verdicts(engine, store.verify().sessions))
         new = SqliteStore(target)
         try:
             salvage = Salvage(store, new)
             for verdict in verdicts:
-                salvage.session(verdict)
+                salvage.session(verdict.id, verdict.problems)
             salvage.memory()
         finally:
             new.close()
     return salvage, len(verdicts)
 
 
-def _told(salvage: Salvage, sessions: int, target: Path) -> int:
+def tell_lost(salvage: Salvage) -> None:
+    """A line for each session that could not be copied."""
     for what, why in salvage.lost:
         print(f"{what}  " + words("lost: {why}", why=translated(" ".join(why.split()))))
+
+
+def _told(salvage: Salvage, sessions: int, target: Path) -> int:
+    tell_lost(salvage)
     told = "saved {saved:,} of {sessions:,} sessions to {target}"
     print(words(told, saved=salvage.saved, sessions=sessions, target=target))
     return 1 if salvage.lost else 0

@@ -16,7 +16,7 @@ from rondel.journal.sqlite.store import SqliteStore
 from rondel.journal.sqlite.verify import SessionFindings
 from rondel.sessions.engine import Engine
 from rondel.sessions.salvage import whole_verdicts
-from rondel.sessions.stores import default_database, default_path, is_address
+from rondel.sessions.stores import default_database, is_address, open_store
 
 if TYPE_CHECKING:
     from rondel.journal.postgres.store import PostgresStore
@@ -37,20 +37,20 @@ def verify(
     named = db or default_database()
     if is_address(named):
         return asyncio.run(_verify_server(named))
-    return asyncio.run(_verify(existing(db)))
+    return asyncio.run(_verify(existing(named)))
 
 
-def existing(db: str | None) -> Path:
+def existing(db: str) -> Path:
     """The database file of that name."""
-    if is_address(db or default_database()):
-        raise CallError(
-            "that is for database files; PostgreSQL has pg_dump and pg_basebackup for it, and "
-            "rondel export takes single sessions out"
-        )
-    path = default_path() if db is None else Path(db)
+    path = Path(db)
     if not path.expanduser().exists():
         raise CallError(f"there is no database {path}")
     return path
+
+
+def open_server(url: str) -> PostgresStore:
+    """The sessions in PostgreSQL at that address."""
+    return cast("PostgresStore", open_store(url, "normal"))
 
 
 async def _verify(path: Path) -> int:
@@ -67,8 +67,8 @@ async def _verify(path: Path) -> int:
 
 
 async def _verify_server(url: str) -> int:
-    async with Engine(url) as engine:
-        store = cast("PostgresStore", engine.store)
+    store = open_server(url)
+    async with Engine(store) as engine:
         found = store.verify()
         print(_line(words("database"), found.file, _pages(store.has_page_checksums)))
         return _told(list(whole_verdicts(engine, found.sessions)), found.file)

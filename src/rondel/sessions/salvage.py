@@ -1,19 +1,19 @@
-"""Copies the undamaged sessions of a damaged journal into a new one."""
+"""Copies the sessions of a journal into a new one, without those that are damaged."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from hashlib import sha256
 
 from msgspec.structs import replace
 
 from rondel.engine.core.fold import apply
 from rondel.engine.core.state import SessionState
-from rondel.errors import JournalError, RondelError
+from rondel.errors import JournalError, RondelError, UnknownSession
 from rondel.journal.attachments import HELD
-from rondel.journal.sqlite.store import SqliteStore
 from rondel.journal.sqlite.verify import SessionFindings
-from rondel.journal.store import BATCH, MemoryEntry, Promotion
+from rondel.journal.store import BATCH, MemoryEntry, Promotion, Store
 from rondel.sessions.engine import Engine
 
 ALL = 1_000_000
@@ -23,7 +23,7 @@ ALL = 1_000_000
 class Salvage:
     """Copies sessions one by one, parents before their forks, and notes what is lost."""
 
-    def __init__(self, old: SqliteStore, new: SqliteStore) -> None:
+    def __init__(self, old: Store, new: Store) -> None:
         self._old = old
         self._new = new
         self._kept: set[str] = set()
@@ -35,18 +35,18 @@ class Salvage:
         """How many sessions were saved."""
         return len(self._kept)
 
-    def session(self, verdict: SessionFindings) -> None:
-        """Copy an undamaged session; if its parent is damaged, the shared past is copied too."""
-        if verdict.problems:
-            self.lost.append((verdict.id, "; ".join(verdict.problems)))
+    def session(self, id: str, problems: Sequence[str] = ()) -> None:
+        """Copy a session without problems; if its parent is not there, their shared past too."""
+        if problems:
+            self.lost.append((id, "; ".join(problems)))
             return
         try:
-            self._copy(verdict.id)
-            self._kept.add(verdict.id)
+            self._copy(id)
+            self._kept.add(id)
         except RondelError as error:
-            self.lost.append((verdict.id, str(error)))
-            if self._new.session(verdict.id) is not None:
-                self._new.delete(verdict.id)
+            self.lost.append((id, str(error)))
+            with suppress(UnknownSession):
+                self._new.delete(id)
 
     def memory(self) -> None:
         """Copy the working memory of all groups."""
