@@ -190,11 +190,6 @@ class ProcrastinateDispatcher:
         """Put back the jobs of workers that are gone."""
         while True:
             with suppress(ConnectorException):
-                stalled = await self._jobs.get_stalled_jobs(
-                    task_name=TASK, seconds_since_heartbeat=self._lease
-                )
-                for job in stalled:
-                    await self._jobs.put_back(job)
-                if stalled and self._worker is not None:
+                if await self._jobs.put_back(TASK, self._lease) and self._worker is not None:
                     self._worker.look_again()
             await asyncio.sleep(min(_PAUSE, self._lease / _BEATS))

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Iterable
 
 from procrastinate.connector import BaseAsyncConnector, BaseConnector
-from procrastinate.exceptions import ConnectorException, UniqueViolation
+from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Job, Status
 from procrastinate.manager import JobManager
 from procrastinate.worker import Worker
@@ -54,13 +54,28 @@ RETURNING job.id, status, task_name, priority, lock, queueing_lock, args, schedu
     queue_name, attempts, worker_id
 """
 
-# As procrastinate's own, unless somebody else has put it back meanwhile.
-_OF_WORKER = "WHERE id = %(id)s AND status = 'doing' AND worker_id IS NOT DISTINCT FROM %(worker)s"
-_PUT_BACK = f"""
-UPDATE procrastinate_jobs SET status = 'todo', attempts = attempts + 1, scheduled_at = now()
-{_OF_WORKER}
-"""  # noqa: S608
-_DROP = f"DELETE FROM procrastinate_jobs {_OF_WORKER}"  # noqa: S608
+# Of the jobs of one session the newest is enough.
+_PUT_BACK = """
+WITH gone AS (
+    SELECT job.id, job.worker_id, EXISTS (
+        SELECT 1 FROM procrastinate_jobs other WHERE other.queueing_lock = job.queueing_lock
+        AND (other.status = 'todo' OR other.status = 'doing' AND other.id > job.id)
+    ) AS is_done_by_another
+    FROM procrastinate_jobs job LEFT JOIN procrastinate_workers worker ON worker.id = job.worker_id
+    WHERE job.status = 'doing' AND job.task_name = %(task)s AND (
+        worker.id IS NULL OR worker.last_heartbeat < now() - make_interval(secs => %(seconds)s)
+    )
+), dropped AS (
+    DELETE FROM procrastinate_jobs job USING gone WHERE gone.is_done_by_another
+    AND job.id = gone.id AND job.status = 'doing'
+    AND job.worker_id IS NOT DISTINCT FROM gone.worker_id
+)
+UPDATE procrastinate_jobs job SET status = 'todo', attempts = attempts + 1, scheduled_at = now()
+FROM gone WHERE NOT gone.is_done_by_another
+AND job.id = gone.id AND job.status = 'doing'
+    AND job.worker_id IS NOT DISTINCT FROM gone.worker_id
+RETURNING job.id
+"""
 
 
 class FairJobs(JobManager):
@@ -93,13 +108,13 @@ class FairJobs(JobManager):
                     return  # if need be it is put back with this worker's other jobs
             await asyncio.sleep(_PAUSE)
 
-    async def put_back(self, job: Job) -> None:
-        """Have the job of a worker that is gone done by another one."""
-        where = {"id": job.id, "worker": job.worker_id}
-        try:
-            await self.connector.execute_query_async(_PUT_BACK, **where)
-        except UniqueViolation:  # the session waits in line already
-            await self.connector.execute_query_async(_DROP, **where)
+    async def put_back(self, task: str, seconds: float) -> bool:
+        """Put back the jobs of workers that have been silent for so long; False if there are none.
+
+        A job is dropped where another one for the same session is done by somebody or will be.
+        """
+        found = await self.connector.execute_query_all_async(_PUT_BACK, task=task, seconds=seconds)
+        return bool(found)
 
 
 class FairWorker(Worker):

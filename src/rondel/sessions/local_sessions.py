@@ -26,8 +26,11 @@ from rondel.sessions.traces import Traces
 
 log = logging.getLogger("rondel.sessions")
 
-LEASE = 8.0
-"""Seconds after which a session is free again whose process is gone; to look for it takes two."""
+LEASE = 7.0
+"""Seconds after which a session is free again whose process is gone.
+
+Within ten seconds another process is to go on with it: to look for it and to open it takes time.
+"""
 
 POLL = 0.2
 """Seconds between looks for what other processes wrote."""
