@@ -14,10 +14,11 @@ from typing import Annotated
 import msgspec
 import typer
 
+from rondel.cli.cells import wide
 from rondel.cli.language import translated, words
 from rondel.cli.options import AsDocument, Db
 from rondel.cli.screen import visible
-from rondel.cli.tables import document, wide
+from rondel.cli.tables import document
 from rondel.errors import RondelError
 
 LIBRARIES = ("fastapi", "mcp", "msgspec", "pydantic", "pydantic-ai-slim", "uvicorn")

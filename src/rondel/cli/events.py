@@ -10,12 +10,13 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from rondel.cli.cells import short
 from rondel.cli.database import find, next_commands, open_existing
 from rondel.cli.failures import complain
 from rondel.cli.language import words
 from rondel.cli.options import Db, GraphFile, Id
 from rondel.cli.sessions import print_figure, print_spent, question_text
-from rondel.cli.tables import json_line, short
+from rondel.cli.tables import json_line
 from rondel.cli.views import status_text
 from rondel.engine.core.state import ENDED
 from rondel.sessions.event import Event

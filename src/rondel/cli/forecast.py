@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from rondel.cli.arguments import merged, parse_change, parse_inputs, parse_object
+from rondel.cli.cells import wide
 from rondel.cli.check import UNBOUNDED, write_drawing
 from rondel.cli.database import open_existing
 from rondel.cli.graph_files import open_graph
@@ -26,7 +27,7 @@ from rondel.cli.options import (
     Inputs,
 )
 from rondel.cli.screen import below
-from rondel.cli.tables import json_line, print_table, wide
+from rondel.cli.tables import json_line, print_table
 from rondel.cli.views import money
 from rondel.errors import CallError
 from rondel.forecast.estimate import Estimate, RunCost

@@ -81,7 +81,7 @@ def _table(rows: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
 
 
 def _wrapped(text: str, width: int, indent: str) -> list[str]:
-    from rondel.cli.live.cells import wrapped
+    from rondel.cli.cells import wrapped
 
     return [indent + line for line in wrapped(text, width - len(indent))]
 

@@ -12,10 +12,11 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from rondel.cli.cells import short
 from rondel.cli.database import find, open_existing
 from rondel.cli.language import counted, words
 from rondel.cli.options import AsDocument, Db
-from rondel.cli.tables import document, json_line, moment, print_table, short
+from rondel.cli.tables import document, json_line, moment, print_table
 from rondel.cli.views import content_text
 from rondel.errors import CallError
 from rondel.graph.moments import to_microsecond

@@ -9,21 +9,13 @@ from typing import Annotated, Any
 
 import msgspec
 import typer
+from rich.cells import cell_len
 
+from rondel.cli.cells import short, wide
 from rondel.cli.database import NextCommands, find, next_commands, open_existing
 from rondel.cli.language import translated, translated_lines, words
 from rondel.cli.options import AsDocument, Db, Id, Last
-from rondel.cli.tables import (
-    Rows,
-    cells,
-    document,
-    json_line,
-    length,
-    moment,
-    print_table,
-    short,
-    wide,
-)
+from rondel.cli.tables import Rows, document, json_line, length, moment, print_table
 from rondel.cli.views import (
     content_text,
     loop_text,
@@ -258,7 +250,7 @@ def _print_step(step: StepRecord) -> None:
     shown = [(words("in"), step.inputs), (words("out"), step.outputs)]
     if step.recalled:
         shown.insert(0, (words("recall"), step.recalled))
-    width = 1 + max(cells(name) for name, _ in shown)
+    width = 1 + max(cell_len(name) for name, _ in shown)
     for name, messages in shown:
         for message in messages:
             print(f"    {wide(name, width)}{_message(message)}")

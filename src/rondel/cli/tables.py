@@ -25,7 +25,9 @@ def print_table(
 
     The rows are gone through twice and not kept. On a terminal a line that does not fit is cut.
     """
-    from rich.cells import cell_len, set_cell_size
+    from rich.cells import cell_len
+
+    from rondel.cli.cells import head, wide
 
     def lines() -> Iterator[Sequence[str]]:
         yield [words(header) for header in headers]
@@ -35,19 +37,16 @@ def print_table(
     widths = [0] * len(headers)
     for row in lines():
         widths = [max(*pair) for pair in zip(widths, map(cell_len, row), strict=True)]
+    for column, header in enumerate(headers):
+        if header in right:
+            widths[column] *= -1
     terminal = sys.stdout.isatty()
     columns = shutil.get_terminal_size().columns
 
-    def padded(text: str, header: str, width: int) -> str:
-        if header in right:
-            return " " * (width - cell_len(text)) + text
-        return set_cell_size(text, width)
-
     for number, row in enumerate(lines()):
-        parts = (padded(*each) for each in zip(row, headers, widths, strict=True))
-        line = "  ".join(parts).rstrip()
-        if terminal and cell_len(line) > columns:
-            line = set_cell_size(line, columns - 1) + "…"
+        line = "  ".join(map(wide, row, widths)).rstrip()
+        if terminal:
+            line = head(line, columns)
         if terminal and number == 0:
             print(f"\x1b[1m{line}\x1b[0m", file=below(sys.stdout))
         else:
@@ -85,32 +84,6 @@ def length(seconds: float) -> str:
     if seconds < DAY:
         return f"{int(seconds // HOUR)}h {int(seconds % HOUR // MINUTE)}m"
     return f"{int(seconds // DAY)}d {int(seconds % DAY // HOUR)}h"
-
-
-def short(text: str, width: int = 60) -> str:
-    """One line of at most that many columns."""
-    from rich.cells import cell_len, set_cell_size
-
-    line = visible(" ".join(text.split()))
-    return line if cell_len(line) <= width else set_cell_size(line, width - 1) + "…"
-
-
-def cells(text: str) -> int:
-    """The columns that a text takes."""
-    from rich.cells import cell_len
-
-    return cell_len(text)
-
-
-def wide(text: str, width: int) -> str:
-    """The text, filled up with spaces to so many columns: before it if they are negative."""
-    spaces = " " * (abs(width) - cells(text))
-    return spaces + text if width < 0 else text + spaces
-
-
-def aligned(text: str, width: int) -> str:
-    """The text in exactly so many columns, cut if it is longer."""
-    return wide(short(text, width), width)
 
 
 def json_line(value: Any) -> str:

@@ -8,11 +8,12 @@ from typing import Any, Protocol
 
 import msgspec
 
+from rondel.cli.cells import flat, padded, short, wide
 from rondel.cli.failures import complain
 from rondel.cli.language import counted, translated, translated_lines, words
 from rondel.cli.live.session_now import SessionNow, text_after, waiting_text
 from rondel.cli.screen import visible
-from rondel.cli.tables import aligned, json_line, short, wide
+from rondel.cli.tables import json_line
 from rondel.sessions.event import Event
 from rondel.sessions.records import LoopResult, Result, UsageTotal
 
@@ -132,8 +133,7 @@ class PlainView:
 
     def _excerpt(self, start: str, text: str) -> None:
         """One line that fits, of something longer."""
-        line = " ".join(text.split())
-        self._print(start + short(line, EXCERPT - 1 - len(start)), "dim")
+        self._print(start + short(text, EXCERPT - 1 - len(start)), "dim")
 
     def _figure(self, name: str, text: str, style: str) -> None:
         self._print(f"{wide(name, 8)}{text}", style)
@@ -151,7 +151,7 @@ class PlainView:
         self._texts[address] = text_after(self._texts.get(address, ""), event)
 
     def _waits(self, event: Event) -> None:
-        who = aligned(str(event.data["agent"]), self._agents)
+        who = padded(flat(str(event.data["agent"])), self._agents)
         self._excerpt(f"  {who}  ", waiting_text(event.data))
 
     def _node(self, event: Event) -> None:
@@ -159,7 +159,7 @@ class PlainView:
             return
         text = self._texts.pop(str(event.address), "")
         if text:
-            self._excerpt(f"  {aligned(str(event.node_id), self._agents)}  ", text)
+            self._excerpt(f"  {padded(flat(str(event.node_id)), self._agents)}  ", text)
 
     def _inner_loop_ended(self, event: Event) -> None:
         if "/" in str(event.address):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from rondel.cli.live.cells import head, sparkline, tail, wrapped
+from rondel.cli.cells import head, sparkline, tail, wrapped
 from rondel.cli.live.facts import GraphFacts, LoopFacts, NodeFacts
 from rondel.cli.live.lines import Space, cost, lines_of
 from rondel.cli.live.session_now import SessionNow

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rondel.cli.tables import length, print_table, short
+from rondel.cli.cells import short
+from rondel.cli.tables import length, print_table
 
 
 def test_columns_are_aligned_whatever_the_letters(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 
+from rondel.cli.cells import SPINNER, Line, Span, cut, flat, head, padded, sparkline, tail
 from rondel.cli.language import words
-from rondel.cli.live.cells import SPINNER, Line, Span, cut, flat, head, padded, sparkline, tail
 from rondel.cli.live.facts import GraphFacts, LoopFacts
 from rondel.cli.live.session_now import LoopNow, SessionNow, StepNow
 from rondel.cli.tables import length

@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 from rich.cells import chop_cells
 
-from rondel.cli.live.cells import Line, cut
+from rondel.cli.cells import Line, cut
 from rondel.cli.screen import Screen, below
 
 FRAMES = 8

@@ -51,10 +51,20 @@ def tail(text: str, width: int) -> str:
     return ELLIPSIS + set_cell_size(text[::-1], width - 1)[::-1].lstrip()
 
 
+def short(text: str, width: int = 60) -> str:
+    """A text as one line of at most so many cells."""
+    return head(flat(text), width)
+
+
+def wide(text: str, width: int) -> str:
+    """A text filled up with spaces to so many cells: before it if they are negative."""
+    spaces = " " * (abs(width) - cell_len(text))
+    return spaces + text if width < 0 else text + spaces
+
+
 def padded(text: str, width: int) -> str:
     """A text that takes exactly so many cells, cut if it is longer."""
-    short = head(text, width)
-    return short + " " * (width - cell_len(short))
+    return wide(head(text, width), width)
 
 
 def cut(line: Iterable[Span], width: int) -> Line:
@@ -103,9 +113,9 @@ def _words(text: str) -> Iterator[str]:
     word = ""
     for character in text:
         ends = word.endswith(" ") and character != " "
-        wide = cell_len(character) == 2 and character not in CLOSING
+        is_wide = cell_len(character) == 2 and character not in CLOSING
         opened = word.endswith(OPENING)
-        if word and not opened and (ends or wide or _is_wide_before(word, character)):
+        if word and not opened and (ends or is_wide or _is_wide_before(word, character)):
             yield word
             word = ""
         word += character
