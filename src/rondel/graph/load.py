@@ -64,10 +64,15 @@ def loads(
     `revise` gets this document and those of the files that it names.
     """
     path = FilePath(file)
-    loader = _Loader(vocabulary, path.parent, environ, revise=revise)
-    loader.translate = translate
-    loader.spared = None if demand_secrets else may_be_unset
-    loader.within = None if within is None else os.path.realpath(within)
+    loader = _Loader(
+        CachedVocabulary(vocabulary),
+        path.parent,
+        environ,
+        revise,
+        translate=translate,
+        spared=None if demand_secrets else may_be_unset,
+        within=None if within is None else os.path.realpath(within),
+    )
     return loader.text(text, file, path.name)
 
 
@@ -84,7 +89,8 @@ def from_document(
 
     `revise` gets the documents of other files that it names.
     """
-    loader = _Loader(vocabulary, FilePath(directory or ""), environ, includes, revise)
+    base = FilePath(directory or "")
+    loader = _Loader(CachedVocabulary(vocabulary), base, environ, revise, given=includes or {})
     return loader.document(document, None, "", "")
 
 
@@ -103,33 +109,27 @@ def _reason(error: OSError) -> str:
     return f"cannot be read: {error.strerror or error}"
 
 
+@dataclass(slots=True)
 class _Loader:
     """One load: the documents met so far, and what is wrong with them."""
 
-    def __init__(
-        self,
-        vocabulary: Vocabulary,
-        base: FilePath,
-        environ: Mapping[str, str] | None,
-        given: Mapping[str, Any] | None = None,
-        revise: Revise | None = None,
-    ) -> None:
-        self.within: str | None = None
-        self.spared: Spared | None = None
-        self.words = CachedVocabulary(vocabulary)
-        self.translate: Translate | None = None
-        self.revise = revise
-        self.base = base
-        self.environ = environ
-        self.given = given or {}
-        self.report = Report()
-        self.environment: dict[str, str] = {}
-        self.includes: dict[str, Any] = {}
-        self.done: dict[str, GraphSpec | None] = {}
-        self.vars: dict[str, Any] = {}
-        """The variables of the documents around the current one, if it shares them."""
-        self.chain: list[str] = []
-        self.nesting = 0
+    words: CachedVocabulary
+    base: FilePath
+    environ: Mapping[str, str] | None
+    revise: Revise | None
+    given: Mapping[str, Any] = field(default_factory=dict)
+    """Documents that stand for the files of those names."""
+    translate: Translate | None = None
+    spared: Spared | None = None
+    within: str | None = None
+    report: Report = field(default_factory=Report)
+    environment: dict[str, str] = field(default_factory=dict)
+    includes: dict[str, Any] = field(default_factory=dict)
+    done: dict[str, GraphSpec | None] = field(default_factory=dict)
+    vars: dict[str, Any] = field(default_factory=dict)
+    """The variables of the documents around the current one, if it shares them."""
+    chain: list[str] = field(default_factory=list)
+    nesting: int = 0
 
     def text(self, text: str | bytes, file: str, key: str) -> Loaded:
         """Load the outermost graph from its text."""

@@ -42,11 +42,19 @@ UNKNOWN = Expected()
 class _Known:
     """What is known of one graph."""
 
-    __slots__ = ("certified", "ended", "expected", "looked", "plan", "spent")
+    __slots__ = ("certified", "ended", "expected", "is_needed", "looked", "plan", "spent")
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.certified = UNKNOWN
+        breaker = plan.spec.breaker
+        self.is_needed = (
+            breaker is not None
+            and breaker.estimated_tokens is None
+            and any(guarantee_of(node.spec).calls.most != 0 for node in plan.nodes)
+        )
+        """Whether the breaker needs the figure, in a graph with models."""
+        tokens = certify(plan).cost.tokens if self.is_needed else None
+        self.certified = UNKNOWN if tokens is None else Expected(tokens, "from the certificate")
         self.expected = UNKNOWN
         self.looked = 0.0
         self.ended = True
@@ -61,7 +69,7 @@ class Expectation:
     def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
         self._clock = clock
-        self._graphs: WeakKeyDictionary[Graph, _Known | None] = WeakKeyDictionary()
+        self._graphs: WeakKeyDictionary[Graph, _Known] = WeakKeyDictionary()
         self.minds_the_past = True
 
     def of(self, graph: Graph, plan: Plan) -> Expected:
@@ -69,11 +77,9 @@ class Expectation:
         without a breaker that needs the figure."""
         known = self._graphs.get(graph)
         if known is None or known.plan is not plan:
-            if graph in self._graphs and known is None:
-                return UNKNOWN
-            known = self._graphs[graph] = _first_look(plan)
-            if known is None:
-                return UNKNOWN
+            known = self._graphs[graph] = _Known(plan)
+        if not known.is_needed:
+            return UNKNOWN
         if self.minds_the_past and self._is_due(known):
             self._look(graph, known)
         return known.expected if known.expected.tokens else known.certified
@@ -123,17 +129,3 @@ class Expectation:
             if isinstance(tick, ticks.Spending)
             for usage in tick.usage
         )
-
-
-def _first_look(plan: Plan) -> _Known | None:
-    """The figures of a graph's certificate; None if they are not needed."""
-    breaker = plan.spec.breaker
-    if breaker is None or breaker.estimated_tokens is not None:
-        return None
-    if all(guarantee_of(node.spec).calls.most == 0 for node in plan.nodes):
-        return None
-    known = _Known(plan)
-    tokens = certify(plan).cost.tokens
-    if tokens is not None:
-        known.certified = Expected(tokens, "from the certificate")
-    return known
