@@ -18,12 +18,12 @@ from rondel.models.headers import listening, request_id_in
 from rondel.models.limiter import limiter_of
 from rondel.models.metering import most_of_call
 from rondel.models.model import Files, ModelAnswer, Request
-from rondel.models.real import PROVIDERS, RealProvider
+from rondel.models.real import PROVIDERS
 from rondel.models.real_config import (
-    AddressedConfig,
     BedrockConfig,
     RealConfig,
     VertexConfig,
+    config_of,
 )
 from rondel.models.tokens import attached_to
 from rondel.models.tries import Backoff, Failure, Tries
@@ -165,13 +165,9 @@ def _build(config: RealConfig, registry: Registry) -> BridgeModel:
 CLOUDS: dict[str, type[RealConfig]] = {"bedrock": BedrockConfig, "vertex": VertexConfig}
 
 
-def _config_of(real: RealProvider) -> type[RealConfig]:
-    base = CLOUDS.get(real.name) or (RealConfig if real.address else AddressedConfig)
-    name = f"{real.name.capitalize()}Config"
-    return type(name, (base,), {"real": real, "__module__": __name__, "__doc__": base.__doc__})
-
-
 def register(registry: Registry) -> None:
     """Add every provider that is reached over a network."""
     for real in PROVIDERS:
-        registry.provider(real.name, _config_of(real), _build)
+        base = CLOUDS.get(real.name, RealConfig)
+        config = config_of(real, base, f"{real.name.capitalize()}Config")
+        registry.provider(real.name, config, _build)

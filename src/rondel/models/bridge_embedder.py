@@ -10,7 +10,6 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from cachetools import LRUCache
-from pydantic import Field
 
 from rondel.engine.protocols import Usage
 from rondel.engine.registry import Registry
@@ -19,9 +18,8 @@ from rondel.models.embedder import Embedded, Purpose, Vector
 from rondel.models.endpoint import Endpoint
 from rondel.models.limiter import limiter_of
 from rondel.models.metering import plausible
-from rondel.models.real import EMBEDDING, RealProvider
-from rondel.models.real_config import Count, ServedConfig
-from rondel.models.redaction import Text
+from rondel.models.real import EMBEDDING
+from rondel.models.real_config import Count, ServedConfig, config_of
 from rondel.models.tokens import count_tokens
 from rondel.models.tries import Backoff, Failure, Tries
 
@@ -41,12 +39,6 @@ class EmbedderConfig(ServedConfig):
     """An embedding model, and the length of its vectors where that can be chosen."""
 
     dimensions: Count | None = None
-
-
-class AddressedEmbedderConfig(EmbedderConfig):
-    """The same for a provider that is not at one known address."""
-
-    base_url: Text = Field(min_length=1)
 
 
 class BridgeEmbedder:
@@ -120,12 +112,6 @@ def _exchange_with(endpoint: Endpoint, config: EmbedderConfig) -> EmbeddingExcha
     return EmbeddingExchange(endpoint, config.dimensions)
 
 
-def _config_of(real: RealProvider) -> type[EmbedderConfig]:
-    base = EmbedderConfig if real.address else AddressedEmbedderConfig
-    name = f"{real.name.capitalize()}EmbedderConfig"
-    return type(name, (base,), {"real": real, "__module__": __name__, "__doc__": base.__doc__})
-
-
 def _build(config: EmbedderConfig, _registry: Registry) -> BridgeEmbedder:
     return BridgeEmbedder(config, config.endpoint())
 
@@ -133,4 +119,5 @@ def _build(config: EmbedderConfig, _registry: Registry) -> BridgeEmbedder:
 def register(registry: Registry) -> None:
     """Add every provider whose dialect has embeddings."""
     for real in EMBEDDING:
-        registry.embedder(real.name, _config_of(real), _build)
+        config = config_of(real, EmbedderConfig, f"{real.name.capitalize()}EmbedderConfig")
+        registry.embedder(real.name, config, _build)

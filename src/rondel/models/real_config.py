@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from importlib.util import find_spec
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 from urllib.parse import urlsplit
 
-from pydantic import Field, field_validator
+from pydantic import Field, create_model, field_validator
 
 from rondel.errors import CallError
 from rondel.graph.guarantees import NO_KEYS, Guarantee
@@ -137,6 +137,19 @@ class ServedConfig(ProviderConfig):
         return base_url
 
 
+Config = TypeVar("Config", bound=ServedConfig)
+
+
+def config_of(real: RealProvider, base: type[Config], name: str) -> type[Config]:
+    """The config of a provider; the graph must give an address where it has no known one."""
+    known = real.address or issubclass(base, CloudConfig)
+    fields: dict[str, Any] = {} if known else {"base_url": (Text, Field(min_length=1))}
+    config = create_model(name, __base__=base, __module__=base.__module__, **fields)
+    config.__doc__ = base.__doc__
+    config.real = real
+    return config
+
+
 class RealConfig(ServedConfig):
     """The model, its address and key, and its retries."""
 
@@ -165,12 +178,6 @@ class RealConfig(ServedConfig):
         """One answer in words, no longer than the model's context."""
         calls = largest_call(self.tariff, self.params.get("max_tokens"), self.attempts)
         return Guarantee(routes=False, emits=True, keys=NO_KEYS, passes=False, calls=calls)
-
-
-class AddressedConfig(RealConfig):
-    """The config for a provider without a known address."""
-
-    base_url: Text = Field(min_length=1)
 
 
 class CloudConfig(RealConfig):
