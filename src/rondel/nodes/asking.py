@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -15,8 +15,7 @@ from rondel.engine.protocols import Context, Usage
 from rondel.errors import ModelError, StepTimeout
 from rondel.graph.surrogates import Joiner, whole, wholly
 from rondel.models.metering import checked
-from rondel.models.model import Model, ModelAnswer, Request, most_of
-from rondel.nodes import incomplete
+from rondel.models.model import FILTERED, Model, ModelAnswer, Request, most_of
 from rondel.nodes.agent_history import remembered
 from rondel.nodes.conversation import Conversation, Heard, Unrecorded, part_of
 from rondel.nodes.structured import AnswerSchema
@@ -25,6 +24,12 @@ from rondel.nodes.tools import Toolbox
 Charge = Callable[[Usage], None]
 FALLBACK = "model_fallback"
 """The kind of the recorded error after which the next model is asked."""
+
+INCOMPLETE = "model_incomplete"
+"""The event of an answer that was cut off, filtered or empty; such answers are not handed on."""
+
+LENGTH = "length"
+"""The finish reason of an answer that used up its tokens."""
 
 InputMode = Literal["messages", "prompt"]
 MAX_TOOL_CALLS = 10
@@ -129,15 +134,15 @@ class Asker:
             answer = await self._call(ctx, request, stream, charge or ctx.charge)
             if not (answer.is_cut_off or answer.is_empty):
                 return Heard(answer, calls, calls - 1)
-            await incomplete.tell(ctx, request, answer, calls)
+            await _tell_incomplete(ctx, request, answer, calls)
             if answer.is_cut_off:
                 if self.accept_incomplete and not answer.is_empty:
                     return Heard(answer, calls, calls - 1)
-                raise incomplete.cut_off(answer, self._who(ctx, answer, stream.agent))
+                raise _cut_off(answer, self._who(ctx, answer, stream.agent))
             stream.start_over()
             key = f"{request.idempotency_key}:again"
             request = replace(request, index=request.index + 1, idempotency_key=key)
-        raise incomplete.silent(self._who(ctx, answer, stream.agent), EMPTY_ANSWERS)
+        raise _silent(self._who(ctx, answer, stream.agent), EMPTY_ANSWERS)
 
     def _who(self, ctx: Context, answer: ModelAnswer, agent: str) -> str:
         model = f"the model {answer.usage.model!r}" if answer.usage.model else "the model"
@@ -187,6 +192,43 @@ class Asker:
             return said, stable
         first = 1 if said and said[0].source == TASK else 0
         return [*said[:first], *memory, *said[first:]], min(stable, first)
+
+
+async def _tell_incomplete(ctx: Context, request: Request, answer: ModelAnswer, place: int) -> None:
+    """Emit a durable event of it; `place` counts the calls that this answer took."""
+
+    async def fields() -> dict[str, Any]:
+        return {
+            "finish_reason": answer.finish_reason or "stop",
+            "model": answer.usage.model,
+            "chars": len(answer.content),
+        }
+
+    name = f"incomplete {request.index + 1} try {ctx.attempt}.{place}"
+    await ctx.substep(part_of(ctx, request, name), fields, INCOMPLETE)
+
+
+def _cut_off(answer: ModelAnswer, who: str) -> ModelError:
+    """The error of a step whose model stopped before the answer was complete."""
+    reason, chars = answer.finish_reason.lower(), len(answer.content)
+    told = f" ({answer.refusal})" if answer.refusal else ""
+    if reason == LENGTH and answer.is_empty:
+        text = f"{who} used up its tokens before it said anything; raise params.max_tokens"
+        return ModelError(text, retryable=False)
+    if reason in FILTERED and answer.is_empty:
+        text = f"{who} declined to answer{told}; change the input or the role"
+        return ModelError(text, retryable=False)
+    remedy = "raise params.max_tokens" if reason == LENGTH else "change the input"
+    text = (
+        f"{who} was cut off after {chars:,} characters by {answer.finish_reason!r}{told}; "
+        f"{remedy}, or take such answers with accept_incomplete: true"
+    )
+    return ModelError(text, retryable=reason != LENGTH and reason not in FILTERED)
+
+
+def _silent(who: str, times: int) -> ModelError:
+    """The error of a step whose model says nothing."""
+    return ModelError(f"{who} answered nothing, {times} times in a row; change the input or role")
 
 
 class Stream:
