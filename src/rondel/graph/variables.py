@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import ChainMap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from io import StringIO
@@ -73,11 +74,11 @@ def fill(
     return _Filler(values, directory, environ, spared).run(document)
 
 
-def value_of(name: str, environ: Mapping[str, str] | None) -> str | None:
-    """What a variable stands for, where `.env` does not say; None if it is not set."""
-    if environ is not None and (name in environ or not isinstance(environ, WithSecrets)):
-        return environ.get(name)
-    return os.environ.get(name)
+def surroundings(environ: Mapping[str, str] | None) -> Mapping[str, str]:
+    """What variables stand for, where neither the document nor `.env` says."""
+    if environ is None:
+        return os.environ
+    return ChainMap(environ, os.environ) if isinstance(environ, WithSecrets) else environ
 
 
 def read_dotenv(text: str) -> dict[str, str]:
@@ -101,9 +102,7 @@ class _Filler:
         self.spared = spared
         self.declared = declared
         self.directory = directory
-        self.environ = os.environ if environ is None else environ
-        if isinstance(environ, WithSecrets):
-            self.environ = {**os.environ, **environ}
+        self.environ = surroundings(environ)
         is_open = environ is None or isinstance(environ, WithSecrets)
         self.dotenv: dict[str, str] | None = None if is_open else {}
         self.define = DEFINE if is_open else STORE
@@ -150,8 +149,9 @@ class _Filler:
 
     def _text(self, text: str) -> Any:
         """A string's value; what is wrong with its references is reported where it stands."""
-        for name, closed in _references(text):
-            self._check(name, closed)
+        for found in REFERENCE.finditer(text):
+            if found[1] is not None:
+                self._check(found[1], bool(found[2]))
         if len(self.path) == 2 and self.path[0] == "vars":
             return self._value(str(self.path[1]))
         return self._expand(text)
@@ -264,14 +264,6 @@ def _is_plain(value: Any, deep: int = 2) -> bool:
         elif item.__class__ not in ATOMS and not (deep and _is_plain(item, deep - 1)):
             return False
     return True
-
-
-def _references(text: Any) -> list[tuple[str, bool]]:
-    """The names a string refers to, each with whether its brace is closed."""
-    if not isinstance(text, str):
-        return []
-    found = REFERENCE.finditer(text)
-    return [(match[1], bool(match[2])) for match in found if match[1] is not None]
 
 
 def _in_text(value: Any) -> str:

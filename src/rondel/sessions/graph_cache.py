@@ -15,7 +15,7 @@ from rondel.engine.shell.binding import Binding
 from rondel.errors import CallError, GraphError
 from rondel.graph.plan import Plan
 from rondel.graph.secrets import Stored, Values
-from rondel.graph.variables import value_of
+from rondel.graph.variables import surroundings
 from rondel.guards.memory import MemoryGuard, promoted_nodes
 from rondel.journal.attachments import Attachments
 from rondel.journal.store import SessionRow, Store
@@ -41,8 +41,8 @@ class _Copy(NamedTuple):
         """Whether this copy was read from the same document."""
         if self.graph.plan() is not self.plan or self.stored != stored:
             return False
-        taken = self.graph.environment
-        return all(value_of(name, environ) == value for name, value in taken.items())
+        now = surroundings(environ)
+        return all(now.get(name) == value for name, value in self.graph.environment.items())
 
 
 @dataclass(slots=True)
@@ -172,8 +172,10 @@ class GraphCache:
         known = {name for values in self._secrets.get(row.id, {}).values() for name in values}
         names = row.labels.get("secrets", ())
         missing = [name for name in names if name not in known]
-        environ = self._environ(row) if missing else None
-        return [name for name in missing if value_of(name, environ) is None]
+        if not missing:
+            return []
+        now = surroundings(self._environ(row))
+        return [name for name in missing if now.get(name) is None]
 
     def _environ(self, row: SessionRow) -> Mapping[str, str] | None:
         return None if self.environs is None else self.environs(row.labels)

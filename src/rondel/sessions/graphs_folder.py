@@ -23,7 +23,7 @@ from rondel.errors import (
 from rondel.graph.load import Revise
 from rondel.graph.names import Names
 from rondel.graph.positions import parse
-from rondel.graph.variables import value_of
+from rondel.graph.variables import surroundings
 from rondel.sessions.graph import Graph, load_text
 
 SUFFIXES = (".yaml", ".yml", ".json")
@@ -274,7 +274,7 @@ class GraphsFolder:
                 stamps.append(_stamp(file.path.parent / name))
             except OSError:
                 stamps.append(None)
-        stamps += [value_of(name, environ) for name in graph.environment]
+        stamps += map(surroundings(environ).get, graph.environment)
         return tuple(stamps)
 
 
