@@ -10,9 +10,8 @@ from importlib import import_module
 from keyword import iskeyword
 from typing import Any
 
-from rondel.cli.failures import explain
+from rondel.cli.failures import explain, hushed
 from rondel.cli.language import LANGUAGES, speak, wanted, without_option, words
-from rondel.cli.library_logs import hushed
 from rondel.cli.screen import guarded
 from rondel.errors import CallError
 
@@ -52,7 +51,7 @@ VERBS = {
 }
 
 FILES = {
-    **dict.fromkeys(("answer", "resume", "unlock", "pause", "stop", "signal"), "control"),
+    **dict.fromkeys(("answer", "resume", "unlock", "fork", "pause", "stop", "signal"), "control"),
     "mcp": "serve",
     "schema": "new",
     "show": "sessions",

@@ -1,4 +1,4 @@
-"""Parses the options of `rondel run`: inputs, changes, answers."""
+"""Parses options of several commands: inputs, changes, answers."""
 
 from __future__ import annotations
 
@@ -83,6 +83,24 @@ def parse_change(option: str) -> tuple[Path, Any]:
             "--set limits.max_steps=5 or --set 'nodes[\"A.b\"].config.role=editor'"
         )
     return path, parse_setting(path[0], option[end + 1 :])
+
+
+def parse_changes(options: Sequence[str]) -> dict[str, Any]:
+    """The changes that a fork makes, by path; as in a file, `graph.` in front may be left out."""
+    changes: dict[str, Any] = {}
+    for option in options:
+        path, equals, value = option.partition("=")
+        if not path or not equals:
+            raise CallError(
+                f"--set {option!r} is not path=value; write inputs.KEY=VALUE, "
+                "nodes.ID.config.KEY=VALUE, loops.HEAD.KEY=VALUE or answer=VALUE"
+            )
+        if "[" in path:
+            steps, _ = parse_change(option)
+            path = ".".join(map(str, steps))
+        path = path.removeprefix("graph.")
+        changes[path] = parse_setting(path.partition(".")[0], value)
+    return changes
 
 
 def parse_setting(root: str | int, text: str) -> Any:

@@ -1,14 +1,15 @@
-"""The commands that steer a session: `answer`, `resume`, `unlock`, `pause`, `stop`, `signal`."""
+"""Commands that steer a session: `answer`, `unlock`, `resume`, `fork`, `pause`, and more."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 
-from rondel.cli.arguments import parse_value
+from rondel.cli.arguments import parse_changes, parse_value
 from rondel.cli.database import NextCommands, find, next_commands, open_existing
 from rondel.cli.foreground import Foreground, answers_for, hand_over
 from rondel.cli.language import words
@@ -178,6 +179,66 @@ def _demand_free(engine: Engine, session: Session, how: NextCommands) -> None:
             f"another process drives session {session.id} ({driver}); "
             f"follow it with: {how.follow()}"
         )
+
+
+def fork(
+    session: Id,
+    file: GraphFile = None,
+    *,
+    at: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Before this step's outcome, or where this round begins; default: where the "
+            "changes first make a difference.",
+        ),
+    ] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="PATH=VALUE",
+            help="What is different: inputs.KEY, nodes.ID.config.KEY, loops.HEAD.KEY, limits.KEY, "
+            "breaker.KEY, answer or output.",
+        ),
+    ] = None,
+    no_run: NoRun = False,
+    answers: GivenAnswers = None,
+    foreground: Foreground,
+) -> int:
+    """Start a new session whose past is another's up to an address, and go on with it here.
+
+    The parent stays as it is. Exit codes as those of rondel run.
+    """
+    changed = parse_changes(changes or [])
+    return asyncio.run(_fork(session, file, at, changed, no_run, answers or [], foreground))
+
+
+async def _fork(
+    id: str,
+    file: str | None,
+    at: str | None,
+    changes: dict[str, Any],
+    no_run: bool,
+    answers: Sequence[str],
+    foreground: Foreground,
+) -> int:
+    async with foreground.open() as engine:
+        parent = find(engine, id)
+        where = "" if at is None else f" --at {at}"
+        hand_over(parent, file, f"rondel fork {parent.id} FILE.py{where}")
+        given = answers_for(parent.graph, answers)
+        child = await engine.fork(parent, at, changes, run=not no_run)
+        title = words("fork of {parent}", parent=parent.id)
+        if at is not None:
+            title = words("fork of {parent} at {address}", parent=parent.id, address=at)
+        if no_run:
+            how = next_commands(child, foreground.db)
+            told = "session {id} is a {title}; go on with: {command}"
+            print(words(told, id=child.id, title=title, command=how.resume()))
+            return 0
+        past = past_of(engine, child, child.origin.parent_length)
+        return await foreground.show(engine, child, title, past, given)
 
 
 # Those that only tell the session something, wherever it is driven

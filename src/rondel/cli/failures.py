@@ -1,9 +1,12 @@
-"""Prints errors as one line each on stderr, and chooses the exit code."""
+"""What reaches stderr: an error as one line with its exit code, and nothing of libraries."""
 
 from __future__ import annotations
 
+import logging
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from rondel.cli.language import translated, words
@@ -64,3 +67,63 @@ def _usage(message: str) -> str:
     """Typer's message about a wrong call, in the style of all other errors."""
     text = message.strip().rstrip(".")
     return f"{text[:1].lower()}{text[1:]}; --help shows what there is"
+
+
+# Libraries
+
+
+def _ignored(_: object) -> None:
+    pass
+
+
+@contextmanager
+def hushed(*, debug: bool) -> Iterator[None]:
+    """Keep warnings, logged lines and tracebacks of libraries from the user's terminal.
+
+    What the user asks Python for (-W, a log handler of one's own) still shows. With `debug` all of
+    it does, and the tracebacks of nodes that failed.
+    """
+    if debug:
+        with _tracebacks():
+            yield
+        return
+    if sys.warnoptions:
+        yield
+        return
+    import threading
+    import warnings
+
+    last, unraisable, thread = logging.lastResort, sys.unraisablehook, threading.excepthook
+    logging.lastResort = _Telemetry()
+    sys.unraisablehook = _ignored
+    threading.excepthook = _ignored
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.lastResort = last
+        sys.unraisablehook, threading.excepthook = unraisable, thread
+
+
+class _Telemetry(logging.Handler):
+    """Shows only the trace errors that a user can repair."""
+
+    def handle(self, record: logging.LogRecord) -> bool:
+        """Print the record as one line."""
+        if record.name == "rondel.telemetry" and record.levelno >= logging.WARNING:
+            complain(record.getMessage(), "warning")
+        return True
+
+
+@contextmanager
+def _tracebacks() -> Iterator[None]:
+    """Log the tracebacks of failed nodes."""
+    log, handler = logging.getLogger("rondel"), logging.StreamHandler()
+    log.setLevel(logging.DEBUG)
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(logging.NOTSET)

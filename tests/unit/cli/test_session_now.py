@@ -8,8 +8,7 @@ import pytest
 from rich.cells import cell_len
 
 from rondel.cli.cells import head, sparkline, tail, wrapped
-from rondel.cli.live.facts import GraphFacts, LoopFacts, NodeFacts
-from rondel.cli.live.lines import Space, cost, lines_of
+from rondel.cli.live.lines import GraphFacts, LoopFacts, NodeFacts, Space, cost, lines_of
 from rondel.cli.live.session_now import SessionNow
 from rondel.graph.spec import BudgetSpec
 from rondel.sessions.event import Event

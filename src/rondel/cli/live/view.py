@@ -12,8 +12,7 @@ from rich.cells import cell_len
 from rondel.certificate.loop_summaries import label_width, loops_of
 from rondel.cli.cells import Line, Span, cut, flat, sparkline, wide, wrapped
 from rondel.cli.language import words
-from rondel.cli.live.facts import GraphFacts, facts_of
-from rondel.cli.live.lines import Space, cost, lines_of, score_text
+from rondel.cli.live.lines import GraphFacts, Space, cost, facts_of, lines_of, score_text
 from rondel.cli.live.painter import Painter
 from rondel.cli.live.session_now import LoopNow, SessionNow, key_of
 from rondel.cli.screen import visible
