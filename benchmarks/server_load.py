@@ -184,7 +184,7 @@ async def _run(args: argparse.Namespace, sessions: int, clients: int) -> tuple[f
             ids = await _start_all(server, sessions)
             seen = [Seen(each) for each in _chosen(ids, clients)] if clients else []
             await asyncio.gather(*[watch(server.port, each) for each in seen])
-            await asyncio.sleep(0.05 * 2 * args.rounds + 2.0 if not clients else 1.0)
+            await server.quiet()  # also what is noted of a session after its end
             used = server.cpu - before
             statuses = await until_over(server.port, len(ids) + 10)
             assert sum(statuses.values()) == len(ids) + 10, statuses

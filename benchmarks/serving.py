@@ -96,6 +96,14 @@ class Process:
         times = psutil.Process(self._process.pid).cpu_times()
         return float(times.user + times.system)
 
+    async def quiet(self) -> None:
+        """Wait until it has done next to nothing for two seconds."""
+        still, before = 0, self.cpu
+        while still < 8:
+            await asyncio.sleep(0.25)
+            still = still + 1 if self.cpu - before < 0.015 else 0
+            before = self.cpu
+
     @property
     def rss(self) -> int:
         """Bytes of memory that it has."""

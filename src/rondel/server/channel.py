@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import chain, islice
 from typing import NamedTuple
 
 import msgspec
@@ -27,43 +26,71 @@ TURN = 256
 UNDER_WAY = ("running", "suspended")
 
 
-class EncodedEvent(NamedTuple):
-    """One event as a server-sent event; its number if it is durable."""
+class Batch(NamedTuple):
+    """Events that are sent together, as server-sent events."""
 
-    seq: int | None
     sse: bytes
+    ends: Sequence[tuple[int | None, int]]
+    """Of each event its number, if it is durable, and where it ends in `sse`."""
 
     @property
-    def json(self) -> str:
-        """The event's JSON, as a socket sends it."""
-        return self.sse[self.sse.index(b"data: ") + 6 : -2].decode()
+    def newest(self) -> int | None:
+        """The number of the newest durable event."""
+        return next((seq for seq, _ in reversed(self.ends) if seq is not None), None)
+
+    def beyond(self, after: int, *, durable: bool = False) -> Batch:
+        """Without the events up to that number; with `durable` also without live ones."""
+        parts, ends, size = [], [], 0
+        for seq, sse in self.events():
+            if not durable if seq is None else seq > after:
+                size += len(sse)
+                parts.append(sse)
+                ends.append((seq, size))
+        return Batch(b"".join(parts), ends)
+
+    def events(self) -> Iterator[tuple[int | None, bytes]]:
+        """Each event's number and bytes."""
+        start = 0
+        for seq, end in self.ends:
+            yield seq, self.sse[start:end]
+            start = end
+
+    def jsons(self) -> Iterator[str]:
+        """Each event as JSON, as a socket sends it."""
+        for _, sse in self.events():
+            yield sse[sse.index(b"data: ") + 6 : -2].decode()
 
 
-class Batch(NamedTuple):
-    """Events that are sent together, and their bytes."""
-
-    frames: Sequence[EncodedEvent]
-    sse: bytes
+_encode_into = msgspec.json.Encoder().encode_into
 
 
-_encode = msgspec.json.Encoder().encode
+def batch_of(events: Iterable[Event]) -> Batch:
+    """Events as server-sent events, each encoded once."""
+    sse, ends = bytearray(), []
+    for event in events:
+        seq = event.seq
+        if seq is not None:
+            sse += b"id: %d\n" % seq
+        sse += b"data: "
+        _encode_into(event, sse, -1)
+        sse += b"\n\n"
+        ends.append((seq, len(sse)))
+    return Batch(bytes(sse), ends)
 
 
-def frame_of(event: Event) -> EncodedEvent:
-    """An event as a server-sent event."""
-    seq = event.seq
-    if seq is None:
-        return EncodedEvent(None, b"data: %b\n\n" % _encode(event))
-    return EncodedEvent(seq, b"id: %d\ndata: %b\n\n" % (seq, _encode(event)))
-
-
-def batch_of(frames: Sequence[EncodedEvent]) -> Batch:
-    """Frames joined into one batch."""
-    return Batch(frames, b"".join([frame.sse for frame in frames]))
+def together(batches: Sequence[Batch]) -> Batch:
+    """Several batches as one."""
+    if len(batches) == 1:
+        return batches[0]
+    ends, before = [], 0
+    for batch in batches:
+        ends += [(seq, before + end) for seq, end in batch.ends]
+        before += len(batch.sse)
+    return Batch(b"".join([batch.sse for batch in batches]), ends)
 
 
 class Channel:
-    """Folds one session while anybody watches it; each reader keeps only its place.
+    """Encodes what one session tells, once for all who watch; each reader keeps only its place.
 
     It has no task: the session's bell calls it, and it wakes who reads.
     """
@@ -72,30 +99,32 @@ class Channel:
         self.session = session
         self.readers = 0
         self.over = False
-        self.seq = 0
-        """The number of the newest durable event that was folded."""
         self._engine = engine
         self._texts = texts
-        self._ring: deque[EncodedEvent] = deque(maxlen=RING)
+        self._ring: deque[Batch] = deque()
+        self._kept = 0
+        """How many events the ring has."""
         self._put = 0
-        """The number of frames ever put into the ring."""
+        """The number of batches ever put into the ring."""
         self._first_seq = 1
         """The oldest durable event that the ring still has, or will have."""
-        self._newest: tuple[int, int, Batch] = (0, 0, Batch((), b""))
-        """The range of the last batch; readers at the same place get the same batch."""
         self._waiting: list[asyncio.Future[None]] = []
         self._is_up_to_date = False
-        """Whether the past is folded; live texts are sent only after it."""
+        """Whether the past is told; live texts are sent only after it."""
+        self._is_due = False
+        """Whether it is going to look for news."""
+        self._coming_back: asyncio.Future[None] | None = None
         self._loop = asyncio.get_running_loop()
-        self._bell: asyncio.Future[None] | None = None
         self._watcher = session.watcher()  # hears what is said from here on
-        self._loop.call_soon(self._go_on)
+        self._watcher.wake(self._rung)
+        self._rung()
 
     def close(self) -> None:
         """Stop: nobody watches any more."""
         self.over = True
-        if self._bell is not None:
-            self._bell.cancel()
+        self._watcher.leave(self._rung)
+        if self._coming_back is not None:
+            self._coming_back.cancel()
 
     def wake(self) -> None:
         """Let every reader look around."""
@@ -108,22 +137,27 @@ class Channel:
         """All events after a durable one; an empty batch after each `wake`."""
         seq, place, has_texts = after, -1, False
         while True:
-            if place < self._put - len(self._ring):
+            batch = Batch(b"", ())
+            oldest = self._put - len(self._ring)
+            if place < oldest:
                 has_texts = False
                 while seq + 1 < self._first_seq:
                     last = self._first_seq - 1
                     async for told in history(self._engine, self.session, seq, last):
-                        seq = told.frames[-1].seq or seq
+                        seq = told.newest or seq
                         yield told
-                batch = batch_of([f for f in self._ring if f.seq is not None and f.seq > seq])
-            else:
-                batch = self._since(place, after)
-            if not has_texts and self._is_up_to_date:
+                batch = together(self._ring).beyond(seq, durable=True)
+                place = self._put
+            elif place < self._put:
+                batch = self._ring[place - oldest]
+                if 0 < seq == after:  # it has seen more than the ring began with
+                    batch = batch.beyond(after)
+                place += 1
+            if not has_texts and self._is_up_to_date and place == self._put:
                 has_texts = True
-                texts = [frame_of(event) for event in self._texts.events()]
-                batch = batch_of([*batch.frames, *texts]) if texts else batch
-            place = self._put
-            seq = max(seq, self.seq)
+                texts = self._texts.events()
+                batch = together([batch, batch_of(texts)]) if texts else batch
+            seq = batch.newest or seq
             yield batch
             if place == self._put:
                 if self.over:
@@ -131,18 +165,6 @@ class Channel:
                 await self._next()
 
     # Inside
-
-    def _since(self, place: int, after: int) -> Batch:
-        """The frames after a place that the ring still has."""
-        start, stop, batch = self._newest
-        if (start, stop) != (place, self._put):
-            new = islice(self._ring, len(self._ring) - (self._put - place), None)
-            batch = batch_of(list(new))
-            self._newest = place, self._put, batch
-        first = next((f.seq for f in batch.frames if f.seq is not None), None) if after else None
-        if first is None or first > after:
-            return batch
-        return batch_of([f for f in batch.frames if f.seq is None or f.seq > after])
 
     async def _next(self) -> None:
         future = self._loop.create_future()
@@ -154,19 +176,18 @@ class Channel:
                 self._waiting.remove(future)
             raise
 
-    def _rung(self, bell: asyncio.Future[None]) -> None:
-        """Called when there is news: wait two turns, then send all of it together."""
-        if not bell.cancelled() and bell.exception() is not None:
-            self._end()
-            return
-        self._loop.call_soon(self._loop.call_soon, self._go_on)
+    def _rung(self) -> None:
+        """There is news: wait two turns, then send all of it together."""
+        if not self._is_due:
+            self._is_due = True
+            self._loop.call_soon(self._loop.call_soon, self._go_on)
 
     def _go_on(self) -> None:
-        """Fold new ticks; called again when there are more."""
+        """Take what there is; called again when there is more."""
+        self._is_due = False
         if self.over:
             return
         watcher = self._watcher
-        before = watcher.position
         try:
             told = watcher.take()
         except JournalUnwritable:
@@ -177,16 +198,17 @@ class Channel:
             if isinstance(error, RondelError):
                 return  # the engine closes, or whoever drives the session has broken down
             raise
-        self._take(told)
+        if told:
+            self._keep(told)
         if watcher.over:
-            self._end()
-        elif watcher.position - before >= TURN:
-            self._loop.call_soon(self._go_on)
+            self.over = True
+        elif watcher.is_behind:
+            self._rung()
         else:
             self._is_up_to_date = True
-            self._bell = watcher.news()
-            self._bell.add_done_callback(self._rung)
-        if told:
+            if told and not watcher.follows:
+                self._rung()  # whether more is written, or nothing can be any more
+        if told or self.over:
             self.wake()
 
     def _come_back(self) -> None:
@@ -195,31 +217,35 @@ class Channel:
         if back is None:
             self._end()
         else:
-            self._bell = asyncio.ensure_future(back)
-            self._bell.add_done_callback(self._rung)
+            self._coming_back = asyncio.ensure_future(back)
+            self._coming_back.add_done_callback(self._came_back)
+
+    def _came_back(self, coming: asyncio.Future[None]) -> None:
+        if not coming.cancelled() and coming.exception() is not None:
+            self._end()
+        else:
+            self._rung()
 
     def _end(self) -> None:
         self.over = True
         self.wake()
 
-    def _take(self, told: list[Event]) -> None:
-        ring, texts = self._ring, self._texts
+    def _keep(self, told: list[Event]) -> None:
+        """Put events into the ring; what is too much for it is in the journal."""
+        texts, ring = self._texts, self._ring
         for event in told:
-            if event.seq is not None:
-                self.seq = event.seq
-                if texts:
-                    self._mind_texts(event)
-            elif event.event in (TOKENS, WAITS):
-                texts.add(event)
-        before, frames = self._put, [frame_of(event) for event in told]
-        gone = len(ring) + len(frames) - RING
-        if gone > 0:
-            for frame in islice(chain(ring, frames), gone):
-                self._first_seq = self._first_seq if frame.seq is None else frame.seq + 1
-        ring.extend(frames)
-        self._put += len(frames)
-        if frames:
-            self._newest = before, self._put, batch_of(frames)
+            if event.seq is None:
+                if event.event in (TOKENS, WAITS):
+                    texts.add(event)
+            elif texts:
+                self._mind_texts(event)
+        ring.append(batch_of(told))
+        self._put += 1
+        self._kept += len(told)
+        while self._kept > RING and len(ring) > 1:
+            gone = ring.popleft()
+            self._kept -= len(gone.ends)
+            self._first_seq = (gone.newest or self._first_seq - 1) + 1
 
     def _mind_texts(self, event: Event) -> None:
         """Drop the live text of a finished step or turn."""
@@ -236,21 +262,14 @@ async def history(
     narrator = Narrator(session.id, session.plan)
     for ticks in engine.store.scan(session.id):
         for start in range(0, len(ticks), TURN):
-            told = _told(narrator, ticks[start : start + TURN], after, upto)
+            told = [
+                event
+                for tick in ticks[start : start + TURN]
+                for event in narrator.tell(tick)
+                if event.seq is not None and after < event.seq <= (upto or event.seq)
+            ]
             if told:
                 yield batch_of(told)
             await asyncio.sleep(0)
             if upto is not None and narrator.seq >= upto:
                 return
-
-
-def _told(
-    narrator: Narrator, ticks: Sequence[object], after: int, upto: int | None
-) -> list[EncodedEvent]:
-    frames = []
-    for tick in ticks:
-        for event in narrator.tell(tick):  # type: ignore[arg-type]
-            seq = event.seq
-            if seq is not None and seq > after and (upto is None or seq <= upto):
-                frames.append(frame_of(event))
-    return frames

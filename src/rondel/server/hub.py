@@ -14,7 +14,6 @@ from rondel.server.options import Options
 from rondel.server.problems import Refusal
 from rondel.server.sse import Heartbeat
 from rondel.sessions.engine import Engine
-from rondel.sessions.news import NewsStore
 from rondel.sessions.session import Session
 
 log = logging.getLogger("rondel.server")
@@ -67,7 +66,6 @@ class Hub:
                 channel = self._channels[session.id] = Channel(
                     self._engine, session, self._texts(session)
                 )
-                self._keep(session)
             channel.readers += 1
             try:
                 yield channel
@@ -76,7 +74,6 @@ class Hub:
                 if channel.readers == 0:
                     if self._channels.get(session.id) is channel:
                         del self._channels[session.id]
-                        self._forget(session.id)
                     channel.close()
 
     def close(self) -> None:
@@ -116,19 +113,6 @@ class Hub:
         if session.drive is not None and id not in self._recorders:
             recorder = self._recorders[id] = LiveTextRecorder(session)
             session.listen(recorder)
-        if id in self._channels:
-            self._keep(session)
-
-    def _keep(self, session: Session) -> None:
-        """Buffer the ticks of a watched session that is driven here."""
-        store, drive = self._engine.store, session.drive
-        if isinstance(store, NewsStore) and drive is not None:
-            store.keep(session.id, drive.length)
-
-    def _forget(self, id: str) -> None:
-        store = self._engine.store
-        if isinstance(store, NewsStore):
-            store.forget(id)
 
     def _texts(self, session: Session) -> LiveText:
         recorder = self._recorders.get(session.id)

@@ -2,81 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from msgspec.structs import replace
 
 from rondel.sessions.event import Event
 from rondel.sessions.session import Session
 
 TOKENS, WAITS = "token_stream", "model_waiting"
-Voice = tuple[str, str]
-"""An address and who speaks there."""
+
+
+class Voice:
+    """What one agent says in one step, or that it waits for its provider."""
+
+    __slots__ = ("chunks", "last", "waits")
+
+    def __init__(self) -> None:
+        self.chunks: list[str] = []
+        self.last: Event | None = None
+        self.waits: Event | None = None
 
 
 class LiveText:
-    """The text so far of every voice, chunk by chunk, or that it waits for its provider."""
+    """The text so far of every voice, chunk by chunk, by the address of its step."""
 
     def __init__(self) -> None:
-        self._chunks: dict[Voice, list[str]] = {}
-        self._last: dict[Voice, Event] = {}
-        self._waits: dict[Voice, Event] = {}
+        self._steps: dict[str | None, dict[str, Voice]] = {}
 
     def add(self, event: Event) -> bool:
-        """Take a chunk or a wait; True if it is the first of this voice."""
-        voice = (str(event.address), str(event.data.get("agent", "")))
-        waited = self._waits.pop(voice, None)
+        """Take a chunk or a wait; True if it is the first of its step."""
+        data = event.data
+        agent = str(data.get("agent", ""))
+        voices = self._steps.get(event.address)
+        is_new = voices is None
+        if voices is None:
+            voices = self._steps[event.address] = {}
+        voice = voices.get(agent)
+        if voice is None:
+            voice = voices[agent] = Voice()
         if event.event == WAITS:
-            self._waits[voice] = event
-            return waited is None
-        chunks = self._chunks.get(voice)
-        is_new = chunks is None
-        if chunks is None:
-            chunks = self._chunks[voice] = []
-        if chunk := str(event.data.get("chunk", "")):
-            chunks.append(chunk)
+            voice.waits = event
+            return is_new
+        voice.waits, voice.last = None, event
+        if chunk := str(data.get("chunk", "")):
+            voice.chunks.append(chunk)
         else:
-            chunks.clear()
-        self._last[voice] = event
+            voice.chunks.clear()
         return is_new
 
     def __bool__(self) -> bool:
-        return bool(self._chunks or self._waits)
+        return bool(self._steps)
 
     def forget(self, address: str | None) -> None:
         """Drop the texts and waits of a finished step."""
-        self._drop(lambda spoken_at: spoken_at == address)
+        self._steps.pop(address, None)
 
     def keep(self, addresses: set[str]) -> None:
         """Drop the texts and waits of all other steps."""
-        self._drop(lambda spoken_at: spoken_at not in addresses)
-
-    def _drop(self, is_over: Callable[[str], bool]) -> None:
-        for of_voices in (self._chunks, self._last, self._waits):
-            for voice in [voice for voice in of_voices if is_over(voice[0])]:
-                del of_voices[voice]
+        for address in [address for address in self._steps if address not in addresses]:
+            del self._steps[address]
 
     def events(self) -> list[Event]:
         """One event for each voice, with all its text so far; `so_far` says that it is all.
 
         After them come the waits that nothing ended yet.
         """
-        told = []
-        for voice, chunks in self._chunks.items():
-            text = "".join(chunks)
-            chunks[:] = [text]
-            last = self._last[voice]
-            data = {**last.data, "chunk": text, "so_far": True}
-            told.append(
-                Event(
-                    None,
-                    last.event,
-                    last.timestamp,
-                    last.session_id,
-                    last.node_id,
-                    last.address,
-                    data,
-                )
-            )
-        return [*told, *self._waits.values()]
+        told, waits = [], []
+        for voice in [voice for voices in self._steps.values() for voice in voices.values()]:
+            if voice.last is not None:
+                text = "".join(voice.chunks)
+                voice.chunks = [text]
+                data = {**voice.last.data, "chunk": text, "so_far": True}
+                told.append(replace(voice.last, data=data))
+            if voice.waits is not None:
+                waits.append(voice.waits)
+        return told + waits
 
 
 class LiveTextRecorder:

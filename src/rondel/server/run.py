@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import socket
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -12,6 +13,7 @@ import uvicorn
 from fastapi import FastAPI
 from sse_starlette.sse import AppStatus
 from starlette.types import Scope
+from uvicorn.protocols.http.h11_impl import RequestResponseCycle
 
 from rondel.dispatch.dispatcher import Dispatcher
 from rondel.dispatch.dispatchers import dispatcher
@@ -39,6 +41,7 @@ class Server(uvicorn.Server):
         self._site = site
         self._loop: asyncio.AbstractEventLoop | None = None
         site.hub.heartbeat.cut = self._cut
+        site.hub.heartbeat.writer = self._writer
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to listen."""
@@ -56,10 +59,36 @@ class Server(uvicorn.Server):
 
     def _cut(self, scope: Scope) -> None:
         """Abort a request's connection; closing would wait for a slow client."""
+        cycle = self._cycle(scope)
+        if cycle is not None:
+            cycle.transport.abort()
+
+    def _writer(self, scope: Scope) -> Callable[[bytes], bool] | None:
+        """What writes chunks of a streamed response to its connection, as uvicorn would.
+
+        It returns False where the client has to be waited for: then send the chunk in the usual
+        way. To go through ASGI and h11 takes twice the time of a chunk (`benchmarks.server_load`).
+        """
+        cycle = self._cycle(scope)
+        if not isinstance(cycle, RequestResponseCycle) or scope["http_version"] != "1.1":
+            return None
+        flow, transport = cycle.flow, cycle.transport
+
+        def write(chunk: bytes) -> bool:
+            if flow.write_paused or cycle.disconnected or not chunk:
+                return False
+            transport.write(b"%x\r\n%b\r\n" % (len(chunk), chunk))
+            return True
+
+        return write
+
+    def _cycle(self, scope: Scope) -> Any:
+        """What uvicorn has of a request."""
         for connection in list(self.server_state.connections):
             cycle: Any = getattr(connection, "cycle", None)  # a web socket has none
             if cycle is not None and cycle.scope["state"] is scope["state"]:
-                cycle.transport.abort()
+                return cycle
+        return None
 
 
 def serve(db: str | None, graphs_dir: str, options: Options) -> None:

@@ -79,9 +79,9 @@ async def _tell(
                 if not await site.tokens.hold(caller):
                     await socket.close(REFUSED, "the token was revoked")
                     return
-                for frame in batch.frames:
+                for event in batch.jsons():
                     async with asyncio.timeout(timeout):
-                        await socket.send_text(frame.json)
+                        await socket.send_text(event)
                 if site.hub.closing:
                     await socket.close(GOING_AWAY, "the server is going away; come back")
                     return

@@ -34,6 +34,8 @@ class Heartbeat:
         self.streams: set[EventStream] = set()
         self.cut: Callable[[Scope], None] = lambda _: None
         """Breaks the connection of a request: the server's, which alone can."""
+        self.writer: Callable[[Scope], Callable[[bytes], bool] | None] = lambda _: None
+        """What writes to the connection of a request at once, and returns False if it cannot."""
         self._task: asyncio.Task[None] | None = None
         self._closing = False
 
@@ -94,7 +96,7 @@ class EventStream(Response):
         listening = loop.create_task(self._listen(receive))
         self._heartbeat.add(self)
         try:
-            await self._tell(send, loop)
+            await self._tell(scope, send, loop)
         except asyncio.CancelledError:
             if not self._let_go:
                 raise
@@ -118,9 +120,13 @@ class EventStream(Response):
         self._heartbeat.cut(scope)
         await asyncio.sleep(0)  # the server notices that the client is gone
 
-    async def _tell(self, send: Send, loop: asyncio.AbstractEventLoop) -> None:
+    async def _tell(self, scope: Scope, send: Send, loop: asyncio.AbstractEventLoop) -> None:
+        write = self._heartbeat.writer(scope)
         async for chunk in self._content:
-            self._since, self._is_sending = loop.time(), True
+            self._since = loop.time()
+            if write is not None and not self._is_sending and write(chunk):
+                continue
+            self._is_sending = True
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
             self._is_sending = False
         await send({"type": "http.response.body", "body": b"", "more_body": False})

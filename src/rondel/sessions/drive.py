@@ -137,6 +137,7 @@ class Drive:
             state,
             guard,
             held,
+            audience,
             length=length,
             status=status,
             due=due,

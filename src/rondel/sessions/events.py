@@ -12,6 +12,7 @@ from rondel.engine.core.contract import LoopEnd
 from rondel.engine.core.effects import Effect
 from rondel.engine.core.fold import apply
 from rondel.engine.core.frame import Frame
+from rondel.engine.core.snapshot import dump, load
 from rondel.engine.core.state import SessionState
 from rondel.engine.core.step import Step
 from rondel.engine.message import Message
@@ -57,14 +58,35 @@ class Narrator:
         self.seq = 0
         self._effects: list[Effect] = []
         self.state = SessionState(plan, self._effects)
+        self._follows = False
+        """Whether somebody else folds into the state."""
         self._tallies: dict[int, RoundTally] = {}
         self._at = ""
         self._told: list[Event] = []
 
     def tell(self, tick: ticks.AnyTick) -> list[Event]:
-        """The events of the next tick."""
+        """Fold the next tick; the events of it."""
+        if self._follows:
+            self._fold_alone()
         self._effects.clear()
         apply(self.state, tick)
+        return self.told(tick)
+
+    def follow(self, state: SessionState) -> None:
+        """Somebody else folds from now on, into a state that is as far as this one's."""
+        if state.effects is None:
+            state.effects = []
+        self.state, self._effects, self._follows = state, state.effects, True
+
+    def _fold_alone(self) -> None:
+        """Go on with a copy of the state: nobody else folds any more, but somebody may read it."""
+        self._effects = []
+        state = SessionState(self.plan, self._effects)
+        load(state, dump(self.state))
+        self.state, self._follows = state, False
+
+    def told(self, tick: ticks.AnyTick) -> list[Event]:
+        """The events of the tick that was folded last."""
         self._at = to_microsecond(tick.at)
         told = self._told = []
         for effect in self._effects:

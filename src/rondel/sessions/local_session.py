@@ -324,6 +324,7 @@ class LocalSession:
 
     def _come_to_rest(self, drive: Drive) -> None:
         self._reached = drive.length
+        self.audience.dismiss(broken=self._error is not None)
         self._origin = None
         if is_final(drive.state):
             self.final = result_of(self.id, drive.state)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from time import perf_counter
 from typing import Any, Protocol, cast
 
 from rondel.engine import ticks
 from rondel.engine.ticks import AnyTick
 from rondel.journal.store import Durable, SessionRow, Store
-from rondel.sessions.tick_buffer import TickBuffer
 
 TOLD = frozenset({ticks.Suspended, ticks.Answered, ticks.Locked, ticks.Unlocked})
 """Ticks that are reported even if they do not change the status."""
@@ -45,8 +44,6 @@ class NewsStore:
         self.took: Callable[[float], object] | None = None
         """Called with the seconds that some writes took."""
         self._writes = 0
-        self._buffers: dict[str, TickBuffer] = {}
-        """The newest ticks of each session that is written here and watched."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.store, name)
@@ -76,23 +73,18 @@ class NewsStore:
     ) -> Durable:
         """Add a tick."""
         durable = self.store.append(id, tick, status, reason, letter, due)
-        buffer = self._buffers.get(id)
-        if buffer is not None:
-            buffer.add(tick, durable)
         if status is not None or type(tick) in TOLD:
             self._changed(id, status)
         return durable
 
     def writer(self, id: str) -> Callable[[AnyTick], Durable]:
         """`append` for one session, which is driven here from now on."""
-        append, tapes = self.store.writer(id), self._buffers
+        append = self.store.writer(id)
         if self.listener is not None:
             self.listener.driven(id)
 
         def write(tick: AnyTick) -> Durable:
             durable = append(tick)
-            if id in tapes:
-                tapes[id].add(tick, durable)
             if type(tick) in TOLD:
                 self._changed(id, None)
             self._writes += 1
@@ -102,25 +94,9 @@ class NewsStore:
 
         return write
 
-    def keep(self, id: str, length: int) -> None:
-        """Buffer the ticks of a session from now on; it has `length` already."""
-        if id not in self._buffers:
-            self._buffers[id] = TickBuffer(length)
-
-    def forget(self, id: str) -> None:
-        """Stop buffering the session's ticks."""
-        self._buffers.pop(id, None)
-
-    def read(self, id: str, start: int, stop: int | None = None) -> Sequence[AnyTick]:
-        """The ticks from the `start`-th on, from the buffer if it has them."""
-        buffer = self._buffers.get(id)
-        found = None if buffer is None else buffer.read(start, stop)
-        return self.store.read(id, start, stop) if found is None else found
-
     def release(self, id: str, owner: str) -> None:
         """Give a lease back."""
         self.store.release(id, owner)
-        self.forget(id)
         if self.listener is not None:
             self.listener.released(id)
 

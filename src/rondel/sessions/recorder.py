@@ -11,6 +11,7 @@ from rondel.errors import Unstorable
 from rondel.journal.store import Durable, Store
 from rondel.sessions.deadlines import due_at
 from rondel.sessions.lease import DrivenLease
+from rondel.sessions.stream import Audience
 
 SNAPSHOT_EVERY = 2000
 """Ticks between snapshots of a small state; a large one is written less often."""
@@ -30,6 +31,7 @@ class SessionRecorder(Recorder):
 
     __slots__ = (
         "_append",
+        "_audience",
         "_due",
         "_guard",
         "_id",
@@ -39,6 +41,7 @@ class SessionRecorder(Recorder):
         "_state",
         "_status",
         "_store",
+        "_told",
         "length",
     )
 
@@ -49,6 +52,7 @@ class SessionRecorder(Recorder):
         state: SessionState,
         guard: SessionGuard | None,
         lease: DrivenLease | None,
+        audience: Audience,
         *,
         length: int,
         status: str,
@@ -62,6 +66,9 @@ class SessionRecorder(Recorder):
         self._lease = lease
         """None where no other process can take the session."""
         self._append = store.writer(id)
+        self._audience = audience
+        self._told: tuple[ticks.AnyTick, Durable] | None = None
+        """The tick that is recorded and not folded yet, if anybody follows."""
         self._letter: tuple[ticks.AnyTick, int] | None = None
         """A tick that a letter asked for, and the letter: both are written at once."""
         self._status = status
@@ -82,6 +89,12 @@ class SessionRecorder(Recorder):
             tick = ticks.Failed(tick.at, tick.step, str(error), "unstorable", list(tick.usage))
             durable = self._append(tick)
         self.length += 1
+        if self._audience.followers:
+            self._told = tick, durable
+            if self._state.effects is not None:
+                self._state.effects.clear()
+        elif self._state.effects is not None:
+            self._state.effects = None
         if durable is None:
             durable = self.may_begin()
         return tick, durable
@@ -109,6 +122,10 @@ class SessionRecorder(Recorder):
     def applied(self) -> None:
         """Note a new status; write a snapshot when it is time for one."""
         state = self._state
+        if self._told is not None:
+            tick, durable = self._told
+            self._told = None
+            self._audience.recorded(tick, durable)
         if state.status != self._status or state.questions or self._due is not None:
             self._note_status()
         if self.length >= self._next_snapshot and not state.ended:

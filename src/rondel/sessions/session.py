@@ -13,7 +13,6 @@ from rondel.sessions.controls import Answer, AnyControl, Pause, Resume, Signal, 
 from rondel.sessions.delivery import ControlDelivery, Delivered
 from rondel.sessions.drive import Drive
 from rondel.sessions.event import Event
-from rondel.sessions.events import Narrator
 from rondel.sessions.graph import Graph
 from rondel.sessions.local_session import LocalSession
 from rondel.sessions.past import Past
@@ -26,7 +25,7 @@ from rondel.sessions.records import (
     StepRecord,
     calls_of,
 )
-from rondel.sessions.stream import BATCH, Listener, Watcher
+from rondel.sessions.stream import Listener, Watcher
 
 if TYPE_CHECKING:
     from rondel.sessions.engine import Engine
@@ -116,16 +115,7 @@ class Session:
         """A reader that hands out the same events in batches and never waits by itself."""
         local = self._local
         local.all.watch()
-        watcher = Watcher(
-            Narrator(self.id, self.plan, debug),
-            lambda start: local.store.read(self.id, start, start + BATCH),
-            local.audience,
-            after,
-            local.check_alive,
-            local.store.ready,
-        )
-        local.audience.join(watcher)
-        return watcher
+        return Watcher(local, after, debug=debug)
 
     def listen(self, listener: Listener) -> None:
         """Send live events to this listener for as long as it is referenced."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from asyncio import Future, get_running_loop
+from collections.abc import Callable
 
 from mypy_extensions import mypyc_attr
 
@@ -11,14 +12,19 @@ from mypy_extensions import mypyc_attr
 class Notifier:
     """Wakes everyone who waits for news of a session."""
 
-    __slots__ = ("waiting",)
+    __slots__ = ("bells", "waiting")
 
     def __init__(self) -> None:
+        self.bells: list[Callable[[], None]] | None = None
+        """Called at every ring; they return at once."""
         self.waiting: list[Future[None]] | None = None
         """Those who wait, if anybody does."""
 
     def ring(self) -> None:
         """Tell all who wait that there is news."""
+        if self.bells is not None:
+            for bell in self.bells:
+                bell()
         if self.waiting is not None:
             waiting, self.waiting = self.waiting, None
             wake(waiting)

@@ -277,8 +277,7 @@ class Stepper:
         if durable is not None:
             return self._join(Unwritten([durable], commands), self.enter_found(found))
         self._ready = self._ready + commands if self._ready else commands
-        if self._notifier.waiting is not None:
-            self._notifier.ring()
+        self._notifier.ring()
         return self.enter_found(found) if found else None
 
     def enter_found(self, found: Iterable[Lock | Note]) -> Unwritten | None:
