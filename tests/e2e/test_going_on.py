@@ -157,7 +157,7 @@ def test_an_until_that_raises_is_corrected_in_a_fork(call: Call, graph_file: Wri
     run = call("run", graph_file(UNTIL_RAISES), "--json")
     session = run.result["session_id"]
     assert (run.code, run.result["reason"]) == (1, "contract_failed")
-    how = f"rondel fork {session} --set loops.HEAD.until=EXPRESSION"
+    how = f"rondel fork {session} --set loops.Writer.until=EXPRESSION"
     advice = f"correct the loop's `until` and go on with: {how}\n"
     assert run.err.endswith(f"note: {advice}")
     assert f"failed     {advice}" in call("show", session).out

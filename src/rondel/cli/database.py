@@ -13,10 +13,13 @@ from rondel.cli.failures import complain
 from rondel.cli.language import words
 from rondel.errors import CallError, UnknownSession
 from rondel.graph.names import Names
+from rondel.graph.source import path_text
+from rondel.graph.spec import FAILED
 from rondel.journal.store import SessionRow
 from rondel.sessions.engine import Engine
 from rondel.sessions.labels import CODE
 from rondel.sessions.permissions import RUNS_COMMANDS, RUNS_PYTHON
+from rondel.sessions.records import Result
 from rondel.sessions.session import Session
 from rondel.sessions.stores import Durability, default_database
 
@@ -126,14 +129,16 @@ class NextCommands:
         file = ["FILE.py"] if self.is_python else []
         return self._command("resume", *file, *self._leave())
 
-    def after_failure(self, reason: str) -> str:
+    def after_failure(self, result: Result) -> str:
         """What to do about a failure that need not be the end, as a sentence."""
-        if reason != CONTRACT_FAILED:
+        if result.reason != CONTRACT_FAILED:
             return words("run that step again with: {command}", command=self.resume())
         # The session keeps its graph, and the same `until` would fail again.
+        failed = [loop.loop for loop in result.loops if loop.exit_reason == FAILED]
+        head = failed[0] if len(failed) == 1 and "/" not in failed[0] else "HEAD"
+        change = f"{path_text(('loops', head, 'until'))}=EXPRESSION"
         file = ["FILE.py"] if self.is_python else []
-        change = ["--set", "loops.HEAD.until=EXPRESSION"]
-        command = self._command("fork", *file, *change, *self._leave())
+        command = self._command("fork", *file, "--set", change, *self._leave())
         return words("correct the loop's `until` and go on with: {command}", command=command)
 
     def unlock(self) -> str:

@@ -177,7 +177,7 @@ def _tell(
         case "failed":
             tell_failure(result)
             if how is not None and not over:
-                complain(how.after_failure(result.reason), "note")
+                complain(how.after_failure(result), "note")
         case "waiting":
             for node in conversation.unanswered:
                 complain(f"{node!r} waits for an answer; {_answer(node, conversation, how)}")

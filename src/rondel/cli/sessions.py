@@ -210,7 +210,7 @@ def _print_driver(session: Session, status: str, driver: str | None, how: NextCo
     elif status in ("running", "pending", "paused"):
         print_figure("driven by", words("nobody; go on with: {command}", command=how.resume()))
     elif status == "failed" and not session.is_over:
-        print_figure("failed", how.after_failure(session.snapshot().reason))
+        print_figure("failed", how.after_failure(session.snapshot()))
     elif status == "suspended_locked":
         print_figure("locked", words("open it with: {command}", command=how.unlock()))
 
