@@ -1,8 +1,9 @@
-"""Who drives a session: a process that is gone is told apart from one that cannot be seen."""
+"""Ids of sessions, and who drives them: a process that is gone is told from one out of sight."""
 
 from __future__ import annotations
 
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from rondel.journal import process
+from rondel.sessions.labels import new_id
 from rondel.sessions.lease import is_gone, new_owner, process_of
 
 
@@ -49,3 +51,9 @@ def test_two_containers_of_one_name_do_not_take_each_other_for_dead(
     assert not is_gone(there)
     assert process_of(there).endswith(f" on {socket.gethostname()}")
     assert not is_gone(new_owner())
+
+
+def test_an_id_is_16_hex_digits_and_there_is_no_second_one() -> None:
+    found = [new_id() for _ in range(1000)]
+    assert all(re.fullmatch("[0-9a-f]{16}", id) for id in found)
+    assert len(set(found)) == 1000
