@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from rondel.graph.guarantees import NO_RECALL, Recall
+from rondel.graph.guarantees import Recall
 from rondel.graph.spec import (
     DEFAULT_MAX_ROUNDS,
     Dialect,
@@ -81,9 +81,7 @@ class PlanNode:
         "window",
     )
 
-    def __init__(
-        self, index: int, spec: NodeSpec, owner: PlanNode | None, recall: Recall = NO_RECALL
-    ) -> None:
+    def __init__(self, index: int, spec: NodeSpec, owner: PlanNode | None, recall: Recall) -> None:
         self.index = index
         self.id: str = spec.id if owner is None else f"{owner.id}/{spec.id}"
         self.name = spec.id

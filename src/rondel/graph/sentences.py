@@ -168,7 +168,7 @@ def also_called(model: type[BaseModel], key: str) -> str:
 
 
 def misplaced(model: type[BaseModel] | None, key: str) -> str:
-    """What to do with a key beside a config that belongs into it, or nothing."""
+    """The remedy for a key that stands beside a config and belongs inside it, or nothing."""
     if model is None:
         return ""
     if key in _fields(model):

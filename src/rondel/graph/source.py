@@ -158,9 +158,9 @@ def by_place(problems: list[Problem]) -> list[Problem]:
 
 
 def once_each(problems: list[Problem]) -> list[Problem]:
-    """What is wrong with a name or a variable told once, where it stands first, with how often.
+    """The problems, each wrong name or variable only where it stands first, with their number.
 
-    A file of another system names the same function in many places, and lacks it once.
+    A file of another system names one function in many places; it is missing only once.
     """
     places: dict[str, list[Problem]] = {}
     for number, problem in enumerate(problems):

@@ -95,7 +95,7 @@ class SpecBuilder:
         report: Report,
         include: Include,
         *,
-        outermost: bool = True,
+        outermost: bool,
     ) -> None:
         self.outermost = outermost
         self.source = source

@@ -97,7 +97,7 @@ class _Filler:
         declared: Mapping[str, Any],
         directory: FilePath,
         environ: Mapping[str, str] | None,
-        spared: Spared | None = None,
+        spared: Spared | None,
     ) -> None:
         self.spared = spared
         self.declared = declared

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from math import ceil
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
@@ -66,9 +65,8 @@ class _Known:
 class Expectation:
     """Expects a session to take what past ones took, or else what the certificate says."""
 
-    def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
-        self._clock = clock
         self._graphs: WeakKeyDictionary[Graph, _Known] = WeakKeyDictionary()
         self.minds_the_past = True
 
@@ -93,11 +91,11 @@ class Expectation:
     def _is_due(self, known: _Known) -> bool:
         if known.ended and len(known.spent) < ENOUGH:
             return True
-        return self._clock() - known.looked > (FRESH if known.ended else STALE)
+        return time.monotonic() - known.looked > (FRESH if known.ended else STALE)
 
     def _look(self, graph: Graph, known: _Known) -> None:
         """Read the tokens of the newest past sessions, each session once."""
-        known.looked, known.ended = self._clock(), False
+        known.looked, known.ended = time.monotonic(), False
         before, known.spent, left = known.spent, {}, READ
         for row in self._past(graph):
             if row.id not in before:

@@ -90,7 +90,7 @@ class DrivenLease:
             try:
                 self.renew()
             except JournalUnwritable:
-                if self._store.ready() is None:  # it is not for being away
+                if self._store.ready() is None:  # the store is there, and cannot be written
                     raise
 
 

@@ -27,7 +27,7 @@ LABELS = "labels"
 """The key under which a row's labels hold those of the caller."""
 
 
-def row_overview(row: SessionRow, driver: str | None = None) -> dict[str, Any]:
+def row_overview(row: SessionRow, driver: str | None) -> dict[str, Any]:
     """What is known of a session without reading its past."""
     return {
         "id": row.id,

@@ -31,7 +31,7 @@ BATCH = 256
 
 
 def traces(provider: AnyTracerProvider | Literal[False] | None) -> Traces | None:
-    """What traces an engine's sessions; None, and nothing is loaded, where nobody asked."""
+    """The tracing of an engine's sessions; None if nobody asked for it: then nothing is loaded."""
     if provider is False:
         return None
     if provider is not None:
@@ -78,7 +78,7 @@ class Traces:
                 self._task = asyncio.get_running_loop().create_task(self._run())
 
     def part(self, id: str) -> None:
-        """It does so no more; what is short is read at once."""
+        """This process no longer drives the session; what little is left is read at once."""
         follower = self._followed.get(id)
         if follower is not None:
             follower.parted = True
