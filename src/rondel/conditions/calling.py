@@ -46,6 +46,6 @@ def refuse_awaitable(result: Any, function: Callable[..., Any], use: str) -> Non
 
 
 def name_of(function: Callable[..., Any]) -> str:
-    """What to call a function in an error."""
+    """The name of a function, for errors."""
     name: str = getattr(function, "__name__", type(function).__name__)
     return name

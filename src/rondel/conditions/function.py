@@ -34,7 +34,7 @@ class FunctionProcessConfig(FunctionConfig):
 
 
 class FunctionProcess:
-    """What a plain function makes of a message: text, data, a message, or None to drop it."""
+    """Applies a function to a message; it returns text, data, a message, or None to drop it."""
 
     __slots__ = ("_function",)
 

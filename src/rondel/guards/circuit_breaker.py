@@ -92,7 +92,7 @@ class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
             self._model_steps[step.owner.number] = None
             return tick
         loop = innermost_loop(step)
-        if loop is None or not is_watched(step.node.spec) or not is_authored(step.node.spec):
+        if loop is None or not step.node.spec.breaker or not is_authored(step.node.spec):
             return tick
         key, now = (step.node.index, loop.entry), loop.round
         voice = self._voices.get(key) or self._new_voice(state, key)
@@ -237,7 +237,7 @@ class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
 
     def _called(self, step: Step, tick: ticks.Substepped) -> Iterator[Lock]:
         """Count a tool call; the same call with the same result many times in a row is a lock."""
-        if not is_watched(step.node.spec):
+        if not step.node.spec.breaker:
             return
         conversation = _CONVERSATION.match(tick.name)
         key = tick.step, conversation.group(1) if conversation else ""
@@ -342,11 +342,6 @@ class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
 def round_off(entropy: float) -> float:
     """An entropy, rounded as it is recorded."""
     return round(entropy, 4)
-
-
-def is_watched(node: NodeSpec) -> bool:
-    """Whether the breaker watches the node for repetition."""
-    return node.breaker
 
 
 def is_authored(node: NodeSpec) -> bool:

@@ -37,7 +37,7 @@ class ChoiceConfig(ProviderConfig):
 
     @property
     def options(self) -> ProviderConfig:
-        """What the provider is built from: the fields it shares with this config, and its own."""
+        """The config of the provider itself: the fields they share, and the provider's own."""
         model: type[ProviderConfig] = (
             self.registry.config_model(self.kind, self.provider) or ProviderConfig
         )
@@ -51,7 +51,7 @@ class ChoiceConfig(ProviderConfig):
 
     @classmethod
     def refusal(cls, provider: str, hint: str) -> str:
-        """What is said of a name that may not."""
+        """The sentence for a name that may not be chosen."""
         return f"there is no provider {provider!r}; {hint}"
 
     @field_validator("provider")

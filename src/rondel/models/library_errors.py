@@ -151,7 +151,7 @@ def _nothing_there(error: ModelHTTPError, said: str, asked: Endpoint) -> Failure
 
 
 def _objection(error: Exception, said: str, asked: Endpoint) -> Failure:
-    """What was sent cannot be answered: too long, not wanted, or wrong in itself."""
+    """The failure of a request that cannot be answered: too long, not wanted, or wrong."""
     if isinstance(error, ModelContextWindowExceededError):
         what = f"{asked.model!r} cannot read so much at once ({said})"
         remedy = "send less by compact, carry or context_window, or take a model that reads more"

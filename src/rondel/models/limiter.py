@@ -19,7 +19,7 @@ MINUTE = 60.0
 
 
 def _untold(seconds: float) -> None:
-    """Nobody is told."""
+    """The default for waits: tells nobody."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

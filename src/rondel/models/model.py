@@ -53,7 +53,7 @@ def _unpaid(usage: Usage) -> None:
 
 
 def _unhurried(seconds: float, why: str) -> None:
-    """Nobody is told."""
+    """The default for waits: tells nobody."""
 
 
 async def _free() -> None:

@@ -165,9 +165,9 @@ PROVIDERS = (
 EMBEDDING = tuple(
     real for real in PROVIDERS if real.dialect in ("openai", "google") and not real.extra
 )
-"""Those of them that embed: Anthropic has no such models, and those of clouds are not bridged."""
+"""The providers that embed: Anthropic has no such models, and clouds are not bridged."""
 
 UNBRIDGED = ("cohere", "huggingface")
-"""Known, so that a graph with them loads; they run on another provider only."""
+"""Providers that are known, so that a graph with them loads; it runs on another provider only."""
 
 REAL_PROVIDERS = (*(provider.name for provider in PROVIDERS), *UNBRIDGED)

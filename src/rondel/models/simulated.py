@@ -163,7 +163,7 @@ class SimulatedEmbedder:
         self._price = config.price
 
     async def embed(self, texts: Sequence[str], purpose: Purpose = "document") -> Embedded:
-        """The same vector for the same text, whatever it is for."""
+        """Equal texts have equal vectors; the purpose makes no difference."""
         del purpose
         taken = sum(count_tokens(text) for text in texts)
         price = usd(self._name, taken, 0, price=self._price)

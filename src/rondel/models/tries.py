@@ -27,7 +27,7 @@ Reached = Literal["nobody", "refused", "worked"]
 
 
 class Failure(Exception):
-    """What went wrong and what to do; a `lasting` one would go wrong again.
+    """A failed call: what went wrong and what to do. A `lasting` failure would happen again.
 
     `retry_after` are the seconds that the provider asks to be left alone. With `later` it only
     says that it has too much to do now. `usage` is what the call took, as far as that is known.

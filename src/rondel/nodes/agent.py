@@ -103,7 +103,7 @@ class AgentConfig(ModelConfig):
     )
 
     def recalls(self) -> Recall | None:
-        """What an agent node asks to be shown."""
+        """What the node is to be shown besides its messages; None if the config does not say."""
         if self.recall is None:
             return None
         own = self.recall.own

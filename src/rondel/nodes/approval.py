@@ -64,7 +64,7 @@ def _asked_of(call: ToolCall, said: str) -> str:
 
 
 def _values_of(call: ToolCall) -> str:
-    """What a call hands over, a value a line; no value can look like two."""
+    """The arguments of a call, each on one line; no value can look like two."""
     given: Any = call.malformed or call.arguments
     if not isinstance(given, dict):
         return _as_json(given)

@@ -281,10 +281,10 @@ class QuietStream(Stream):
     __slots__ = ()
 
     def emit(self, chunk: str) -> None:
-        """Ignored."""
+        """Show nothing."""
 
     def think(self, chunk: str) -> None:
-        """Ignored."""
+        """Show nothing."""
 
 
 def as_prompt(messages: Sequence[Message]) -> list[Message]:

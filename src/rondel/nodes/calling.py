@@ -15,14 +15,14 @@ from rondel.graph.guarantees import Calls, Guarantee
 from rondel.nodes.awaiting import call_in_thread, do_now, settle
 
 MESSAGE: Final = Message
-"""Known to compiled code without a look for its name."""
+"""A constant, so that compiled code does not look up its name."""
 
 NOTHING: Final = Nothing()
 """Returned by a function whose node emits nothing: no edge fires."""
 
 
 PROMISE: Final = Guarantee(routes=False, authored=False, calls=Calls())
-"""What a function keeps to; model calls that it makes on its own are its own affair."""
+"""The guarantee of a function; nothing is known of model calls that it makes by itself."""
 
 
 class FunctionProcessor:
@@ -46,7 +46,7 @@ class FunctionProcessor:
         return settle(self._function(ctx), self.finish, ctx)
 
     def finish(self, result: Any, ctx: Context) -> Outcome:
-        """What the function returned, as an outcome."""
+        """The outcome for what the function returned."""
         if type(result) is str:
             return Emit((MESSAGE(result),))
         if type(result) is dict:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MESSAGE: Final = Message
 VERDICT: Final = Verdict
-"""Known to compiled code without a look for their names."""
+"""Constants, so that compiled code does not look up their names."""
 
 CONSENSUS: Final = "consensus"
 SCORE: Final = ("score",)
@@ -75,19 +75,23 @@ class LoopProcessor:
     def _score(self, ctx: Context, data: dict[str, Any]) -> float | None:
         """The score where a contract would find it: in data, in JSON, in plain words."""
         found = value_of(data, "", SCORE)
-        texts = [] if found is not None else [message.text for message in ctx.messages[::-1]]
+        if found is not None:
+            return found
+        texts = [message.text for message in ctx.messages[::-1]]
         for text in texts:
-            if found is None:
-                found = value_of(NO_DATA, text, SCORE)
+            found = value_of(NO_DATA, text, SCORE)
+            if found is not None:
+                return found
         for text in texts:
-            if found is None:
-                found = spoken_value(text, SCORE)
-        return found
+            found = spoken_value(text, SCORE)
+            if found is not None:
+                return found
+        return None
 
     def _compared(
         self, reason: str, current: int, score: float | None
     ) -> tuple[float | None, float | None]:
-        """What the reason compares with what."""
+        """The figure that gave the reason, and the figure that it was compared with."""
         if reason == "max_rounds_reached":
             return float(current), float(self._most)
         if reason == "score_threshold_reached":

@@ -40,8 +40,8 @@ SENTENCE_ENDS = "。！？.!?\n"
 
 
 RANKS = 60
-"""What is added to a rank before two rankings are merged: the usual figure, which lets neither
-decide alone."""
+"""A number that is added to each rank before two rankings are merged, so that neither ranking
+decides alone; 60 is the usual one."""
 
 
 class MemoryDocument(BaseModel):

@@ -81,7 +81,7 @@ class Hearing:
         schema: dict[str, Any],
         round: int,
     ) -> dict[str, Any] | None:
-        """What `reading` finds in the agent's answer; an unreadable answer is asked for once more.
+        """The object that `reading` finds in the answer; an unreadable one is asked for once more.
 
         None if the second answer cannot be read either.
         """

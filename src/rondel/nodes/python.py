@@ -112,7 +112,7 @@ class PythonConfig(BaseModel):
 
 @dataclass(slots=True)
 class _Stream:
-    """What a process wrote, up to a limit; the rest is read and dropped."""
+    """The output of a process, up to a limit; the rest is read and dropped."""
 
     limit: int
     content: bytearray = field(default_factory=bytearray)
@@ -284,7 +284,7 @@ class PythonProcessor:
         raise self._failure(outcome, report, err)
 
     def _said(self, script: Script, folder: Path, out: _Stream, err: _Stream) -> Message:
-        """What a script printed, or what went wrong with it."""
+        """The message of a script: what it printed, or what went wrong."""
         config, outcome = self._config, _read(folder / "outcome.json")
         limit, code = outcome.get("limit"), outcome.get("exit")
         if out.over or err.over:

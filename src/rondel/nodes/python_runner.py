@@ -1,11 +1,12 @@
-"""What a `python` node starts: runs its code in a child within limits, and leaves nothing behind.
+"""The program that a `python` node starts: it runs the code in a child process, within limits.
 
 It stands alone: run by path in an isolated interpreter, it imports nothing of Rondel. One line of
 JSON on its standard input says what to run; when that input ends, nobody wants the code any more
 and all of it is killed. What became of it is left in two files of the folder it was given:
-`report.json` is the code's own, `outcome.json` that of the one who watched it.
+`report.json` is written by the child, `outcome.json` by this process, which watches it.
 
-The watcher is where orphans go (on Linux), so that a child which the code detached is found too.
+On Linux orphans become children of the watcher, so that a process which the code detached is found
+too. Nothing is left behind.
 """
 
 from __future__ import annotations
@@ -144,7 +145,7 @@ def _line(error: BaseException) -> int | None:
 
 
 def _limit(order: dict[str, Any]) -> None:
-    """What the kernel holds, for the code and each process that it starts."""
+    """Set the limits that the kernel enforces, for the code and each process that it starts."""
     processors = os.cpu_count() or 1
     limits = {
         "RLIMIT_CORE": 0,
@@ -162,11 +163,11 @@ def _limit(order: dict[str, Any]) -> None:
             resource.setrlimit(kind, (held, held))
 
 
-# The one who watches
+# The watcher
 
 
 def _watch(worker: int, order: dict[str, Any], folder: Path, woken: int) -> dict[str, Any] | None:
-    """Wait until the code is over or over a limit; None if nobody wants it any more."""
+    """Wait until the code ends or exceeds a limit; None if nobody wants its result any more."""
     deadline = time.monotonic() + order["seconds"]
     looks = 0
     while True:
@@ -190,7 +191,7 @@ def _watch(worker: int, order: dict[str, Any], folder: Path, woken: int) -> dict
 
 
 def _reap(worker: int) -> int | None:
-    """Bury those who died; the worker's status if it is among them."""
+    """Collect the processes that have ended; the worker's status if it is one of them."""
     try:
         while True:
             pid, status = os.waitpid(-1, os.WNOHANG)
@@ -227,9 +228,9 @@ def _is_full(work: Path, most: int) -> bool:
 
 
 def _end_all(worker: int | None) -> None:
-    """Kill all that descends from here, whatever group or session it has put itself into.
+    """Kill all processes that descend from this one, in whatever group or session they are.
 
-    A group dies at one blow: nobody in it can fork meanwhile.
+    A group is killed at once, so that nobody in it can fork meanwhile.
     """
     groups = {worker} if worker else set()
     while True:
@@ -246,7 +247,7 @@ def _end_all(worker: int | None) -> None:
 
 
 def _group(pid: int) -> int:
-    """The process's group, unless it is that of the one who watches or the process is gone."""
+    """The process's group; 0 if it is the watcher's own, or if the process is gone."""
     try:
         group = os.getpgid(pid)
     except ProcessLookupError:
@@ -255,9 +256,9 @@ def _group(pid: int) -> int:
 
 
 def _descendants(root: int, most: int = 1000) -> set[int]:
-    """Those who were started by `root`, or by those whom it started; empty without /proc.
+    """The processes that descend from `root`; empty without /proc.
 
-    Not many more than `most`: they may multiply faster than they can be counted.
+    It stops soon after `most`: they may multiply faster than they can be counted.
     """
     found: set[int] = set()
     left = [root]

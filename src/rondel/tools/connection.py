@@ -139,7 +139,7 @@ class Connection:
         raise failure  # raised here, without the error as its cause, which may hold a secret
 
     def _failure(self, error: MCPError) -> ToolFailed:
-        """What to raise for an error; most concern one call, and the connection stays."""
+        """The exception for an error; most errors concern one call, and the connection stays."""
         if error.code == types.CONNECTION_CLOSED and error.message == CLOSED:
             self._leave()
             return ServerGone(f"{self._who} ended{self._last_words}")
@@ -325,7 +325,7 @@ def _reason(error: BaseException) -> str:
 
 
 def _refusal(status: int) -> str:
-    """What a status says, and what to do about it."""
+    """The meaning of a status, and what to do about it."""
     phrase = HTTPStatus(status).phrase if status in _STATUSES else ""
     told = f"answered with status {status} {phrase}".rstrip()
     return f"{told}; check its headers" if status in (401, 403) else f"{told}; check its url"

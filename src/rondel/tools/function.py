@@ -43,7 +43,7 @@ class FunctionTool:
         """A function is always ready."""
 
     async def call(self, arguments: dict[str, Any], context: ToolContext = NOWHERE) -> Output:
-        """What the function returns: text as it is, files as files, anything else as JSON."""
+        """The function's result: text as it is, files as files, anything else as JSON."""
         given = {**self._checked(arguments), **dict.fromkeys(self._wanting, context)}
         if self._is_async:
             result = self._function(**given)

@@ -191,7 +191,7 @@ def _register_files(
 
 
 def _store_beside(root: Path) -> Callable[[Path], Any] | None:
-    """What keeps files for functions of ChatDev, which ask for its own class, if that is there."""
+    """The class that keeps files for functions of ChatDev, if it is beside their folder."""
     module = Path("utils", "attachments.py")
     if not (root.parent / module).is_file():
         return None

@@ -118,7 +118,7 @@ class ServerConfig(BaseModel):
 
     @property
     def headers_sent(self) -> dict[str, str]:
-        """What every request carries."""
+        """The headers of every request."""
         return {name: value.get_secret_value() for name, value in self.headers.items()}
 
     @property

@@ -40,7 +40,7 @@ class Tool(Protocol):
 
     @property
     def spec(self) -> ToolSpec:
-        """What the model is told of it."""
+        """The tool as the model is told it."""
         ...
 
     async def prepare(self) -> None:
@@ -53,7 +53,7 @@ class Tool(Protocol):
 
 
 def output_of(result: Any) -> Output:
-    """What a function returned: text as it is, files as files, anything else as JSON."""
+    """A function's result as an output: text as it is, files as files, the rest as JSON."""
     items = list(_items(result))
     files = [item for item in items if isinstance(item, File | Part)]
     if not files:
