@@ -48,6 +48,11 @@ class RoundTally:
         return round(sum(self.entropies) / count, 4) if count else None
 
 
+def begins_nothing(state: SessionState) -> bool:
+    """Whether no step begins that is due, until somebody resumes or unlocks the session."""
+    return state.paused or state.lock is not None
+
+
 class Narrator:
     """Folds a session's ticks and tells its events, in order, each with its number."""
 
@@ -60,6 +65,8 @@ class Narrator:
         self.state = SessionState(plan, self._effects)
         self._follows = False
         """Whether somebody else folds into the state."""
+        self._held: dict[int, fx.StepStarted] = {}
+        """Steps that are due and do not begin, while the session is paused or locked."""
         self._tallies: dict[int, RoundTally] = {}
         self._at = ""
         self._told: list[Event] = []
@@ -91,8 +98,14 @@ class Narrator:
         told = self._told = []
         for effect in self._effects:
             if isinstance(effect, fx.StepStarted):
-                self._tell_state(effect, "running", self._shown(effect.step))
+                if begins_nothing(self.state):
+                    self._held[effect.step.number] = effect
+                else:
+                    self._tell_start(effect)
             elif isinstance(effect, fx.StepTicked):
+                held = self._held.pop(effect.step.number, None) if self._held else None
+                if held is not None:
+                    self._tell_start(held)
                 self._tell_step(effect, effect.tick)
             elif isinstance(effect, fx.RoundStarted | fx.RoundEnded | fx.Setback):
                 self._tell_round(effect)
@@ -100,6 +113,10 @@ class Narrator:
                 self._tell_rest(effect)
         if type(tick) is not Finished:
             self._tell_control(tick)
+        if self._held and not begins_nothing(self.state):
+            for start in () if self.state.ended else self._held.values():
+                self._tell_start(start)
+            self._held.clear()
         return told
 
     @staticmethod
@@ -124,6 +141,9 @@ class Narrator:
     ) -> None:
         data = {**more, "status": status} if more else {"status": status}
         self._say("node_state_change", data, effect.step.node.id, effect.address)
+
+    def _tell_start(self, effect: fx.StepStarted) -> None:
+        self._tell_state(effect, "running", self._shown(effect.step))
 
     def _shown(self, step: Step) -> dict[str, Any] | None:
         """What a step is shown besides its messages: whose words they are."""

@@ -22,7 +22,7 @@ from rondel.graph.moments import to_microsecond
 from rondel.graph.plan import Plan
 from rondel.graph.spec import FAILED
 from rondel.sessions.event import message_json
-from rondel.sessions.events import REFUSED
+from rondel.sessions.events import REFUSED, begins_nothing
 
 
 class Record(msgspec.Struct):
@@ -224,6 +224,8 @@ class StepLister:
         self._state = state or SessionState(plan)
         self._steps: dict[int, tuple[tuple[int, ...], StepRecord]] = {}
         self._dicts: dict[int, tuple[Message, dict[str, Any]]] = {}
+        self._due: dict[int, fx.StepStarted] = {}
+        """Steps that do not begin while the session is paused or locked."""
         self._next_look = HELD
         for step in self._state.steps.values():
             self._start(step, step.address)
@@ -237,9 +239,14 @@ class StepLister:
         for _, effects in replay(self._state, journal):
             for effect in effects:
                 if isinstance(effect, fx.StepStarted):
-                    self._start(effect.step, effect.address)
+                    self._due[effect.step.number] = effect
                 elif isinstance(effect, fx.StepTicked):
+                    if effect.step.number in self._due:
+                        self._begin(effect.step.number)
                     self._note(effect.step, effect.tick)
+            if not begins_nothing(self._state):
+                for number in [*self._due]:
+                    self._begin(number)
             if len(self._steps) >= self._next_look:
                 yield from self._settled()
                 self._next_look = len(self._steps) + HELD
@@ -268,6 +275,10 @@ class StepLister:
         if known is None:
             known = self._dicts[id(message)] = (message, message_json(message))
         return known[1]
+
+    def _begin(self, number: int) -> None:
+        start = self._due.pop(number)
+        self._start(start.step, start.address)
 
     def _start(self, step: Step, address: str) -> None:
         if step.number in self._steps:  # it failed, and runs again

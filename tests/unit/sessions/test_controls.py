@@ -245,11 +245,16 @@ async def test_a_pause_lets_the_step_under_way_finish_and_starts_no_other() -> N
         gate.open("a")
         await settle()
         assert gate.started == ["a"]
-        assert next(step.status for step in session.steps()) == "completed"
+        assert [(step.node_id, step.status) for step in session.steps()] == [("a", "completed")]
         assert (await session.settled()).status == "paused"
         assert not others()
         await session.resume()
         assert (await session.settled()).output == "b"
+        told = [(e.node_id, e.data["status"]) async for e in session.events()]
+        assert told == [
+            *((None, "running"), ("a", "running"), (None, "paused"), ("a", "completed")),
+            *((None, "running"), ("b", "running"), ("b", "completed"), (None, "completed")),
+        ]
 
 
 async def test_a_pause_with_parallel_branches_lets_both_finish() -> None:
