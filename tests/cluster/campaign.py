@@ -128,13 +128,15 @@ class Campaign:
                 async for event in session.events(seen[-1].seq or 0 if seen else 0):
                     if event.seq is not None:
                         seen.append(event)
+            await asyncio.sleep(0)  # the database may be away
 
     async def _freeze(self, fleet: Fleet) -> None:
         """A worker stands still for longer than its lease, and wakes up."""
         frozen = self.chance.choice(fleet.workers)
-        os.kill(frozen, signal.SIGSTOP)
-        await asyncio.sleep(LEASE * 1.5)
-        os.kill(frozen, signal.SIGCONT)
+        with suppress(ProcessLookupError):  # the database was away when it began
+            os.kill(frozen, signal.SIGSTOP)
+            await asyncio.sleep(LEASE * 1.5)
+            os.kill(frozen, signal.SIGCONT)
 
     async def _check(self, submitting: SubmittingEngine, marks: Path) -> None:
         """Everything completed, nothing finished ran again, and nobody was told too little."""

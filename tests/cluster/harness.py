@@ -79,17 +79,17 @@ class Fleet:
         return self.workers[-1]
 
     def kill(self, pid: int) -> None:
-        """As a power cut does."""
+        """As a power cut does; it may have ended, if the database was away when it began."""
         self.workers.remove(pid)
-        os.kill(pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         for pid in list(self.workers):
-            with suppress(ProcessLookupError):
-                self.kill(pid)
+            self.kill(pid)
         self._process.kill()
         self._process.communicate()
 

@@ -71,7 +71,7 @@ def _is_plain(values: Iterable[Any], depth: int) -> bool:
     return all(_is_plain_value(value, depth) for value in values)
 
 
-def _is_plain_data(data: dict[str, Any], depth: int) -> bool:
+def _is_plain_data(data: dict[Any, Any], depth: int) -> bool:
     for key, value in data.items():
         if type(key) is not str or not key.isascii() or not _is_plain_value(value, depth):
             return False

@@ -13,9 +13,9 @@ from rondel.engine.core.snapshot import load
 from rondel.engine.core.state import SessionState
 from rondel.engine.core.step import Step
 from rondel.engine.emit import Emit
+from rondel.engine.shell.alarms import Alarms
 from rondel.engine.shell.binding import Binding
 from rondel.engine.shell.guard import SessionGuard
-from rondel.engine.shell.host import Alarms, AsyncioHost
 from rondel.engine.shell.runner import Runner
 from rondel.errors import RondelError
 from rondel.graph.plan import Plan
@@ -144,8 +144,10 @@ class Drive:
             snapshots=snapshots,
         )
         live = LiveEvents(id, audience, self._recorder)
-        host = AsyncioHost(alarms, clocks.of(id, state))
-        self._runner = Runner(id, state, binding, host, guard, self._recorder, audience, live.tell)
+        now = clocks.of(id, state)
+        self._runner = Runner(
+            id, state, binding, now, alarms, guard, self._recorder, audience, live.tell
+        )
         if lease is not None:
             self._recorder.applied()
 

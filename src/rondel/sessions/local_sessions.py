@@ -7,8 +7,8 @@ import logging
 from contextlib import suppress
 from weakref import WeakValueDictionary
 
+from rondel.engine.shell.alarms import Alarms
 from rondel.engine.shell.binding import Binding
-from rondel.engine.shell.host import Alarms
 from rondel.errors import JournalError, LeaseLost, RondelError, SessionBusy, UnknownSession
 from rondel.guards.circuit_breaker import circuit_breaker
 from rondel.journal.clock import elapsed

@@ -18,12 +18,13 @@ from rondel.engine.core.effects import Command
 from rondel.engine.core.state import SessionState
 from rondel.engine.core.step import Step
 from rondel.engine.emit import Emit
+from rondel.engine.shell.alarms import Alarms
+from rondel.engine.shell.beside import CommandTasks
 from rondel.engine.shell.binding import Binding
 from rondel.engine.shell.context import StepContext
 from rondel.engine.shell.executor import Executor
 from rondel.engine.shell.exits import Halted
 from rondel.engine.shell.guard import SessionGuard
-from rondel.engine.shell.host import Host
 from rondel.engine.shell.notifier import Notifier
 from rondel.engine.shell.services import Live, StepServices, write
 from rondel.engine.shell.stepper import OUT_OF_TIME, Pause, Recorder, Stepper, Unwritten
@@ -33,14 +34,15 @@ class Runner:
     """Owns the task that drives a session, what it awaits, and the time it may take."""
 
     __slots__ = (
+        "_alarms",
+        "_beside",
         "_driver",
         "_error",
         "_guard",
-        "_host",
         "_services",
         "_stepper",
-        "_under_way",
         "_when_idle",
+        "now",
         "state",
     )
 
@@ -49,22 +51,24 @@ class Runner:
         session: str,
         state: SessionState,
         binding: Binding,
-        host: Host,
+        now: Callable[[], float],
+        alarms: Alarms,
         guard: SessionGuard | None,
         recorder: Recorder,
         notifier: Notifier,
         live: Live,
     ) -> None:
         self.state = state
-        executor = Executor(binding, host.now)
-        self._stepper = Stepper(state, executor, host.now, guard, recorder, notifier)
-        self._services = StepServices(session, self._stepper, host.now, live)
-        self._host = host
+        self.now = now
+        """Seconds since the epoch, by the clock of the session, which never jumps."""
+        executor = Executor(binding, now)
+        self._stepper = Stepper(state, executor, now, guard, recorder, notifier)
+        self._services = StepServices(session, self._stepper, now, live)
+        self._alarms = alarms
+        self._beside = CommandTasks()
         self._guard = guard
         self._when_idle: Callable[[], None] | None = None
         """To be called when nothing is under way any more, at the end of the driver."""
-        self._under_way: list[Command] | None = None
-        """What is carried out beside the driver, if anything ever was."""
         self._driver: asyncio.Task[None] | None = None
         self._error: BaseException | None = None
         """What ended the driver, if it did not end by itself."""
@@ -78,16 +82,12 @@ class Runner:
 
     def begin(self, make: Callable[[float], ticks.Started]) -> Awaitable[None] | None:
         """Record the start of the session; None if it is durable at once."""
-        unwritten = self._stepper.enter(make(self._host.now()))
+        unwritten = self._stepper.enter(make(self.now()))
         return None if unwritten is None else write(self._stepper, unwritten)
-
-    def now(self) -> float:
-        """Seconds since the epoch, by the clock of the session."""
-        return self._host.now()
 
     async def speak_for(self, step: Step, outcome: Emit) -> None:
         """Record what a step comes to before anybody drives the session: its node does not run."""
-        ctx = StepContext(step, self._services, self._host.now())
+        ctx = StepContext(step, self._services, self.now())
         await self._journal(self._stepper.executor.conclude(ctx, outcome), step)
         self._stepper.start_over()
 
@@ -96,12 +96,12 @@ class Runner:
 
         `make` gets the time, and may refuse by raising or ask for nothing by returning None.
         """
-        tick = make(self._host.now())
+        tick = make(self.now())
         if tick is None:
             return
         if isinstance(tick, ticks.Stopped):
             await self._record_all_spending()
-            tick = make(self._host.now())  # it may have ended meanwhile: then that is refused
+            tick = make(self.now())  # it may have ended meanwhile: then that is refused
             if tick is None:
                 return
         await self._journal(tick)
@@ -110,7 +110,7 @@ class Runner:
         if self.state.ended and self._stepper.in_place is not None and self._driver is not None:
             self._driver.cancel()
         self.drive()
-        self._host.wake()
+        self._beside.wake()
 
     def drive(self, when_idle: Callable[[], None] | None = None) -> None:
         """Start driving, unless somebody does already; whoever asked is told of the end."""
@@ -130,7 +130,7 @@ class Runner:
         """Begin no further step, and wait for those under way; the rest is for the next process."""
         self._stepper.begin_no_more()
         if self._driver is not None and not self._driver.done():
-            self._host.wake()
+            self._beside.wake()
             await asyncio.wait([self._driver])
 
     async def close(self) -> None:
@@ -138,7 +138,7 @@ class Runner:
         if self._driver is not None and not self._driver.done():
             self._driver.cancel()
             await asyncio.wait([self._driver])
-        await self._host.cancel()
+        await self._beside.cancel()
         await self._record_all_spending()
 
     # The driver loop
@@ -166,11 +166,9 @@ class Runner:
         except BaseException as error:
             self._give_up(error)
         finally:
-            self._host.clear_alarm(self)
-            self._under_way = None
-            if self._host.busy:
-                await self._host.cancel()
-            stepper.none_beside()
+            self._alarms.clear(self)
+            if stepper.stopped_beside():
+                await self._beside.cancel()
             self._driver = None
             self._tell_idle()
 
@@ -207,7 +205,7 @@ class Runner:
 
     async def _attend(self, pause: Pause | None) -> bool:
         """Wait for what there is to wait for; False if there is nothing any more."""
-        host = self._host
+        beside = self._beside
         if pause is None:
             return await self._wait()
         if isinstance(pause, Unwritten):
@@ -216,7 +214,7 @@ class Runner:
             self.time_is_up()
         else:
             await asyncio.sleep(0)
-        while host.has_news:
+        while beside.has_news:
             await self._wait_any()
         return True
 
@@ -226,7 +224,7 @@ class Runner:
             return False
         if self._stepper.late:
             await self._lock_up()
-        elif self._host.busy:
+        elif self._stepper.beside:
             await self._wait_any()
         else:
             return False
@@ -236,10 +234,7 @@ class Runner:
 
     def _start_beside(self) -> None:
         for command, begun in self._stepper.take_to_start():
-            if self._under_way is None:
-                self._under_way = []
-            self._under_way.append(command)
-            self._host.start(command, partial(self._perform, command, begun))
+            self._beside.start(partial(self._perform, command, begun))
 
     async def _perform(
         self, command: Command, begun: StepContext | None
@@ -247,7 +242,7 @@ class Runner:
         if (held_up := self._stepper.may_begin()) is not None:
             await held_up
         executor = self._stepper.executor
-        now = self._host.now()
+        now = self.now()
         done = executor.perform(command, self._services, now) if begun is None else begun
         if not isinstance(done, StepContext):
             return done, command
@@ -267,13 +262,11 @@ class Runner:
             return None
 
     async def _wait_any(self) -> None:
-        ended = await self._host.next()
+        ended = await self._beside.next()
         if ended is None:
             return
         tick, command = ended
-        self._stepper.ended_beside()
-        if self._under_way is not None:
-            self._under_way.remove(command)
+        self._stepper.ended_beside(command)
         if self.state.ended:
             return
         if tick is None:
@@ -301,42 +294,40 @@ class Runner:
         """Enter what a step has spent that will not end, or not yet."""
         usage = self._stepper.unrecorded(step)
         if usage and not self.state.ended and step.number in self.state.steps:
-            await self._journal(ticks.Spent(self._host.now(), step.number, usage))
+            await self._journal(ticks.Spent(self.now(), step.number, usage))
 
     # The time it may take
 
     def _set_timer(self) -> None:
         """Wake up when the session has run as long as its guard allows, also if a node hangs."""
         guard = self._guard
-        now = self._host.now()
+        now = self.now()
         left = None if guard is None else guard.time_left(self.state, now)
         if left is not None:
             self._stepper.allow_until(now + left)
-            self._host.set_alarm(self, max(left, 0.0) + 0.001)
+            self._alarms.set(self, max(left, 0.0) + 0.001)
 
     def time_is_up(self) -> None:
         """The session may have run as long as its guard allows."""
         guard, state = self._guard, self.state
         if guard is None or state.ended:
             return
-        if (guard.time_left(state, self._host.now()) or 0.0) > 0:
+        if (guard.time_left(state, self.now()) or 0.0) > 0:
             self._set_timer()
             return
         self._stepper.set_late(late=True)
         if self._stepper.in_place is not None and self._driver is not None:
             self._driver.cancel()
         else:
-            self._host.wake()
+            self._beside.wake()
 
     async def _lock_up(self) -> None:
         """Time is up: what was under way is under way again when the lock is opened."""
         self._stepper.set_late(late=False)
-        await self._host.cancel()
-        self._stepper.none_beside()
-        commands, self._under_way = self._under_way, None
-        await self._put_back(commands or [])
+        await self._beside.cancel()
+        await self._put_back(self._stepper.stopped_beside())
         if self._guard is not None:
-            overdue = self._guard.overdue(self.state, self._host.now())
+            overdue = self._guard.overdue(self.state, self.now())
             await write(self._stepper, self._stepper.enter_found([overdue]))
 
 

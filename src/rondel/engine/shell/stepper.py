@@ -100,8 +100,8 @@ class Stepper:
         "_recorder",
         "_since",
         "_to_start",
-        "_under_way_beside",
         "_watched",
+        "beside",
         "executor",
         "in_place",
         "late",
@@ -124,6 +124,8 @@ class Stepper:
         """Whether the session has run as long as its guard allows."""
         self.in_place: StepContext | None = None
         """The step that the driver itself awaits."""
+        self.beside: list[Command] = []
+        """What is carried out beside the driver."""
         self.pause: Pause | None = None
         """What is to be seen to before it can go on; None if there is nothing to do."""
         self._deadline = float("inf")
@@ -132,7 +134,6 @@ class Stepper:
         """Whether what is ready is left to the next process."""
         self._ready = todo(state)
         self._to_start: list[Beside] | None = None
-        self._under_way_beside = 0
         self._watched = guard is not None and guard.alert
         """Whether the guard wants to see every tick."""
         self._since = 0.0
@@ -233,13 +234,14 @@ class Stepper:
         found, self._to_start = self._to_start, None
         return found or []
 
-    def ended_beside(self) -> None:
+    def ended_beside(self, command: Command) -> None:
         """One of these has ended."""
-        self._under_way_beside -= 1
+        self.beside.remove(command)
 
-    def none_beside(self) -> None:
-        """All of these have ended, or were stopped."""
-        self._under_way_beside = 0
+    def stopped_beside(self) -> list[Command]:
+        """All of these were stopped: those that had not ended."""
+        stopped, self.beside = self.beside, []
+        return stopped
 
     def allow_until(self, deadline: float) -> None:
         """The session is not late before that."""
@@ -309,7 +311,7 @@ class Stepper:
                 self.pause = OUT_OF_TIME  # the clock's alarm waits as long as steps run in place
                 return None
             command = self._ready.pop(0)
-            alone = not (self._ready or self._under_way_beside or state.questions)
+            alone = not (self._ready or self.beside or state.questions)
             if not alone and not executor.is_immediate(command):
                 self._start_beside(command, None)
                 continue
@@ -332,4 +334,4 @@ class Stepper:
         if self._to_start is None:
             self._to_start = []
         self._to_start.append((command, begun))
-        self._under_way_beside += 1
+        self.beside.append(command)
