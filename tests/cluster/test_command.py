@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from rondel import Graph
 from rondel.cli import main
 from rondel.dispatch.dispatchers import NAMES, dispatcher
 from rondel.dispatch.submitting import SubmittingEngine
@@ -40,6 +41,30 @@ async def test_a_worker_drives_what_is_submitted_until_it_is_told_to_stop(
     assert worker.returncode == 0
     assert told.startswith("worker of postgresql://")
     assert told.count("\n") == 1
+
+
+CODE = """
+graph: {id: code, nodes: [{id: Run, type: python, config: {code: print(1)}}], edges: []}
+"""
+
+
+@in_loop
+async def test_a_worker_says_what_it_lacks_for_a_session(new_database: str) -> None:
+    bringing = dispatcher("procrastinate", new_database)
+    await bringing.open()
+    worker = start("worker", "--db", new_database)
+    try:
+        async with SubmittingEngine(new_database, bringing, allow_python=True) as engine:
+            session = await engine.start(Graph.loads(CODE), "a poem")
+            assert worker.stderr is not None
+            told = [await asyncio.to_thread(worker.stderr.readline) for _ in range(2)]
+            assert session.status == "pending"
+    finally:
+        await bringing.close()
+        worker.kill()
+        await asyncio.to_thread(worker.communicate, timeout=PATIENCE)
+    assert "is left alone: node 'Run' runs Python code, which is off" in told[1]
+    assert "--allow-python" in told[1]
 
 
 @pytest.mark.parametrize(

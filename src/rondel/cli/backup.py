@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from rondel.cli.database import rows
-from rondel.cli.language import words
+from rondel.cli.language import counted, words
 from rondel.cli.options import Debug
 from rondel.cli.repair import tell_lost
 from rondel.cli.verify import existing, open_server
@@ -72,6 +72,7 @@ def _copied(engine: Engine, target: Path) -> Salvage:
 def _told(db: str, salvage: Salvage, file: str, target: Path) -> int:
     tell_lost(salvage)
     size = target.stat().st_size
-    told = "copied {saved:,} sessions of {db} to {file}, {size:,} bytes"
-    print(words(told, saved=salvage.saved, db=db, file=file, size=size))
+    sessions = counted(salvage.saved, "{count} session", "{count} sessions")
+    told = "copied {sessions} of {db} to {file}, {size:,} bytes"
+    print(words(told, sessions=sessions, db=db, file=file, size=size))
     return 1 if salvage.lost else 0

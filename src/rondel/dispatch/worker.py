@@ -14,6 +14,7 @@ from rondel.dispatch.dispatcher import CONCURRENCY, LABEL, QUEUE, Dispatcher, gr
 from rondel.errors import (
     CallError,
     Disconnected,
+    GraphError,
     JournalError,
     RondelError,
     SessionBusy,
@@ -110,7 +111,7 @@ class Worker:
                 await self._submit(session, BUSY)
         except Disconnected:
             log.info("session %s was handed over", session, extra={"session": session})
-        except (CallError, UnknownSession) as error:  # no worker like this one can do it
+        except (CallError, GraphError, UnknownSession) as error:  # no worker like this one can
             told = "session %s is left alone: %s"
             log.warning(told, session, error, extra={"session": session})
         finally:
@@ -121,8 +122,6 @@ class Worker:
     async def _drive(self, id: str) -> None:
         """Go on with the session, and hold the place until it rests; it takes no second one."""
         session = self._engine.get(id)
-        if not self._engine.can_run(session.origin):
-            raise CallError("it needs a graph or keys that are not here")
         await session.attend()
         if id not in self._held:
             self._held.add(id)

@@ -126,7 +126,7 @@ def test_a_copy_tells_no_password_and_replaces_nothing(
     address = database.replace("rondel@", "rondel:geheim@")
     assert main(["backup", address, str(copy)]) == 0
     told = capsys.readouterr().out
-    assert told.startswith("copied 1 sessions of postgresql://")
+    assert told.startswith("copied 1 session of postgresql://")
     assert "geheim" not in told
     for verb in ("backup", "repair"):
         assert main([verb, address, str(copy)]) == 2
@@ -148,3 +148,11 @@ def test_a_session_that_is_damaged_is_named_and_the_others_are_copied(
     assert "  lost: " in told.splitlines()[0]
     assert " 2 " in told.splitlines()[-1]
     assert len(kept(copy)) == 2
+
+
+def test_gc_puts_nothing_off(
+    database: str, session: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert session
+    assert main(["gc", "--older-than", "0s", "--db", database]) == 0
+    assert capsys.readouterr().out.endswith("deleted 1 session\n")
