@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 Edge = tuple[int, int]
@@ -112,12 +112,14 @@ class TopologicalOrder:
             place[vertex] = position
         return place
 
-    def _reach(self, origin: int, links: list[list[int]], within: object) -> set[int]:
+    def _reach(
+        self, origin: int, links: list[list[int]], within: Callable[[int], bool]
+    ) -> set[int]:
         seen = {origin}
         work = [origin]
         while work:
             for target in links[work.pop()]:
-                if target not in seen and within(self._place[target]):  # type: ignore[operator]
+                if target not in seen and within(self._place[target]):
                     seen.add(target)
                     work.append(target)
         return seen

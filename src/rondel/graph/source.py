@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -43,6 +43,18 @@ def value_at(value: Any, path: Path) -> Any:
             return None
         value = value[step]
     return value
+
+
+def values_in(document: Any) -> Iterator[Any]:
+    """Everything in a document, at any depth, itself included; no keys."""
+    left = [document]
+    while left:
+        value = left.pop()
+        yield value
+        if isinstance(value, dict):
+            left.extend(value.values())
+        elif isinstance(value, list):
+            left.extend(value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from typing import Any
 
 from rondel.engine.registry import Registry
 from rondel.errors import CodeChanged
+from rondel.graph.source import values_in
 from rondel.journal.store import SessionRow
 from rondel.sessions.graph import Graph
 
@@ -90,26 +91,14 @@ def incomparable(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]
 
 def _registered(registry: Registry, document: Any) -> dict[str, str]:
     """The fingerprints of registered functions that a document names; not of Rondel's own."""
-    named = set(registry.names("function")).intersection(_texts(document))
+    texts = {value for value in values_in(document) if isinstance(value, str)}
+    named = texts.intersection(registry.names("function"))
     functions = {name: registry.function_named(name) for name in sorted(named)}
     return {
         f"function {name}": fingerprint(function)
         for name, function in functions.items()
         if not str(getattr(function, "__module__", "")).startswith("rondel.")
     }
-
-
-def _texts(document: Any) -> Iterator[str]:
-    """Every text in a document."""
-    left = [document]
-    while left:
-        item = left.pop()
-        if isinstance(item, str):
-            yield item
-        elif isinstance(item, Mapping):
-            left.extend(item.values())
-        elif isinstance(item, list):
-            left.extend(item)
 
 
 def _listed(names: list[str]) -> str:

@@ -6,7 +6,7 @@ missing then, and unknown settings are ignored.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import entry_points
 from typing import Any, cast
@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from rondel import conditions, models, nodes
 from rondel.engine.registry import Registry
+from rondel.graph.source import values_in
 
 FUNCTION = "function"
 
@@ -66,7 +67,9 @@ class ReadingNames:
         self._registry = registry
         self._types: dict[str, None] = {}
         self._functions: dict[str, None] = {}
-        for part in _parts([document, *includes.values()]):
+        for part in values_in([document, *includes.values()]):
+            if not isinstance(part, dict):
+                continue
             kind, config = part.get("type"), part.get("config")
             if isinstance(kind, str):
                 self._types[kind] = None
@@ -104,17 +107,6 @@ class _Lenient:
                 if not wrong & left.keys():
                     return self._model.model_construct(None, **left)
                 left = {key: left[key] for key in left if key not in wrong}
-
-
-def _parts(work: list[Any]) -> Iterator[dict[str, Any]]:
-    """Every mapping in these values, at any depth."""
-    while work:
-        value = work.pop()
-        if isinstance(value, dict):
-            yield value
-            work.extend(value.values())
-        elif isinstance(value, list):
-            work.extend(value)
 
 
 class LenientVariables(dict[str, str]):
