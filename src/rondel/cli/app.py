@@ -52,6 +52,7 @@ VERBS = {
 
 FILES = {
     **dict.fromkeys(("answer", "resume", "unlock", "fork", "pause", "stop", "signal"), "control"),
+    **dict.fromkeys(("verify", "backup", "repair"), "safekeeping"),
     "mcp": "serve",
     "schema": "new",
     "show": "sessions",
