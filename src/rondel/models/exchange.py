@@ -42,14 +42,9 @@ from rondel.models.library import embedding_model_of, model_of
 from rondel.models.library_errors import failure_of
 from rondel.models.metering import counted, said_in
 from rondel.models.model import ModelAnswer, Request
+from rondel.models.real import OPENAI
 from rondel.models.tokens import count_input, count_tokens
 from rondel.models.tries import Failure
-
-HINTED = frozenset({"anthropic", "bedrock"})
-"""Dialects that need cache hints; other providers cache by themselves."""
-
-TAKES_NOTHING = frozenset({"openai"})
-"""Dialects that accept an empty message."""
 
 
 class Exchange:
@@ -58,6 +53,7 @@ class Exchange:
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
         self._provider = endpoint.provider
+        self._hinted = endpoint.provider.dialect.hinted and endpoint.hints
 
     async def once(self, request: Request, emit: Callable[[str], None]) -> ModelAnswer:
         """The answer; its text is streamed to `emit`. Raises Failure."""
@@ -88,9 +84,8 @@ class Exchange:
     async def _response(self, request: Request, emit: Callable[[str], None]) -> ModelResponse:
         held = await connections()
         model = held.model(self, partial(model_of, self._endpoint))
-        hinted = self._provider.dialect in HINTED and self._endpoint.hints
-        opening = "" if self._provider.dialect in TAKES_NOTHING else OPENING
-        messages = messages_of(request, hinted, opening)
+        opening = "" if self._provider.dialect.takes_nothing else OPENING
+        messages = messages_of(request, self._hinted, opening)
         parameters = parameters_of(request, model.profile)
         settings = self._settings(request)
         if not self._endpoint.stream:
@@ -110,9 +105,9 @@ class Exchange:
 
     def _settings(self, request: Request) -> ModelSettings:
         settings = self._endpoint.params.settings(self._provider.dialect)
-        if self._provider.dialect in HINTED and self._endpoint.hints:
-            settings |= cache_settings(request, self._provider.dialect)
-        if request.idempotency_key and self._provider.dialect == "openai":
+        if self._hinted and request.tools:  # the next turn repeats the whole conversation
+            settings[f"{self._provider.dialect.name}_cache_messages"] = True
+        if request.idempotency_key and self._provider.dialect is OPENAI:
             headers = settings.setdefault("extra_headers", {})
             headers.setdefault("Idempotency-Key", _header_of(request.idempotency_key))
         return cast(ModelSettings, settings)
@@ -176,11 +171,6 @@ class Exchange:
         if tariff is None:
             return 0.0
         return tariff.usd(taken, given, cache_read=cached, cache_write=written) or 0.0
-
-
-def cache_settings(request: Request, dialect: str) -> dict[str, Any]:
-    """Cache settings for a conversation with tools, whose next turn repeats all of it."""
-    return {f"{dialect}_cache_messages": True} if request.tools else {}
 
 
 def _header_of(idempotency_key: str) -> str:

@@ -14,6 +14,7 @@ from pydantic_ai.providers import Provider
 
 from rondel.models.connections import Connections
 from rondel.models.endpoint import Endpoint
+from rondel.models.real import ANTHROPIC, BEDROCK, GOOGLE
 
 NO_KEY = "none"
 """The key for an address that needs none: the libraries demand a text."""
@@ -25,7 +26,7 @@ CLOUD_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 def model_of(asked: Endpoint, held: Connections) -> Model[Any]:
     """The library's model of an endpoint, over these connections."""
     vendor = _vendor_of(asked, held)
-    match asked.provider.dialect:
+    match asked.provider.dialect.name:
         case "anthropic":
             from pydantic_ai.models.anthropic import AnthropicModel
 
@@ -51,7 +52,7 @@ def model_of(asked: Endpoint, held: Connections) -> Model[Any]:
 def embedding_model_of(asked: Endpoint, held: Connections) -> EmbeddingModel:
     """The library's embedding model of an endpoint, over these connections."""
     vendor = _vendor_of(asked, held)
-    if asked.provider.dialect == "google":
+    if asked.provider.dialect is GOOGLE:
         from pydantic_ai.embeddings.google import GoogleEmbeddingModel
 
         return GoogleEmbeddingModel(asked.model, provider=vendor)
@@ -62,7 +63,7 @@ def embedding_model_of(asked: Endpoint, held: Connections) -> EmbeddingModel:
 
 def _vendor_of(asked: Endpoint, held: Connections) -> Provider[Any]:
     """The library's provider: the address, the key and the client."""
-    if asked.provider.dialect == "bedrock":
+    if asked.provider.dialect is BEDROCK:
         from pydantic_ai.providers.bedrock import BedrockProvider
 
         from rondel.models.bedrock_client import client_of
@@ -72,11 +73,11 @@ def _vendor_of(asked: Endpoint, held: Connections) -> Provider[Any]:
     address, key = asked.base, asked.key or NO_KEY
     if asked.provider.name == "vertex":
         return _google_cloud(asked, client)
-    if asked.provider.dialect == "anthropic":
+    if asked.provider.dialect is ANTHROPIC:
         from pydantic_ai.providers.anthropic import AnthropicProvider
 
         return AnthropicProvider(api_key=key, base_url=address, http_client=client)
-    if asked.provider.dialect == "google":
+    if asked.provider.dialect is GOOGLE:
         from pydantic_ai.providers.google import GoogleProvider
 
         return GoogleProvider(api_key=key, base_url=address, http_client=client)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from rondel.graph.quantities import Duration
-from rondel.models.real import Dialect
+from rondel.models.real import GOOGLE, OPENAI, Dialect
 
 READ_TIMEOUT = 300.0
 """Seconds without a sign of life after which a call has failed."""
@@ -16,26 +16,6 @@ Number = Annotated[float, Field(allow_inf_nan=False)]
 Count = Annotated[int, Field(strict=True, ge=1)]
 Effort = Literal["minimal", "low", "medium", "high", "xhigh", "max"]
 """How hard a model thinks before it answers."""
-
-UNKNOWN: dict[Dialect, frozenset[str]] = {
-    "openai": frozenset(),
-    "anthropic": frozenset({"seed", "presence_penalty", "frequency_penalty", "logit_bias"}),
-    "google": frozenset({"logit_bias", "parallel_tool_calls", "extra_body"}),
-    "bedrock": frozenset(
-        {"seed", "presence_penalty", "frequency_penalty", "logit_bias", "parallel_tool_calls"}
-    ),
-}
-"""The parameters that a dialect does not have."""
-
-CLOSED: frozenset[Dialect] = frozenset({"google"})
-"""Dialects whose library sends no unknown parameter."""
-
-
-BODIES: dict[Dialect, str] = {"bedrock": "bedrock_additional_model_requests_fields"}
-"""The library's names for extra fields of a request, by dialect."""
-
-PATIENT: frozenset[Dialect] = frozenset({"anthropic", "google"})
-"""Dialects whose clients need a setting per call to make no retries."""
 
 
 class Params(BaseModel):
@@ -65,30 +45,30 @@ class Params(BaseModel):
 
     def refused_by(self, dialect: Dialect) -> list[str]:
         """The names that cannot be passed on."""
-        given = self.model_fields_set & UNKNOWN[dialect]
-        if dialect in CLOSED:
+        given = self.model_fields_set & dialect.lacks
+        if dialect.is_closed:
             given |= (self.model_extra or {}).keys()
         return sorted(given)
 
     def settings(self, dialect: Dialect) -> dict[str, Any]:
         """The parameters as the library's model settings, with its retries off."""
         body = {**(self.model_extra or {}), **self.extra_body}
-        settings: dict[str, Any] = {"max_retries": 0} if dialect in PATIENT else {}
+        settings: dict[str, Any] = {"max_retries": 0} if dialect.retries else {}
         for name in Params.model_fields.keys() - {"stop", "timeout", "extra_headers", "extra_body"}:
             if (value := getattr(self, name)) is not None:
                 settings[name] = value
         if isinstance(self.thinking, dict):  # in the provider's own words
             own = settings.pop("thinking")
-            if dialect == "google":
+            if dialect is GOOGLE:
                 settings["google_thinking_config"] = own
             else:
                 body.setdefault("thinking", own)
         if self.stop is not None:
             settings["stop_sequences"] = [self.stop] if isinstance(self.stop, str) else self.stop
-        if dialect == "openai" and "top_k" in settings:
+        if dialect is OPENAI and "top_k" in settings:
             body.setdefault("top_k", settings.pop("top_k"))
         if body:
-            settings[BODIES.get(dialect, "extra_body")] = body
+            settings[dialect.body] = body
         if self.extra_headers:
             settings["extra_headers"] = {
                 name: value.get_secret_value() for name, value in self.extra_headers.items()

@@ -5,7 +5,46 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Dialect = Literal["openai", "anthropic", "google", "bedrock"]
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """A way to speak to models, and what is particular about it and the library's client for it."""
+
+    name: Literal["openai", "anthropic", "google", "bedrock"]
+    lacks: frozenset[str] = frozenset()
+    """The parameters that it does not have."""
+    is_closed: bool = False
+    """Whether the client sends no parameter that it does not know."""
+    body: str = "extra_body"
+    """The setting that holds extra fields of a request."""
+    retries: bool = False
+    """Whether the client makes retries unless a setting of the call forbids it."""
+    hinted: bool = False
+    """Whether it needs cache hints; other providers cache by themselves."""
+    takes_nothing: bool = False
+    """Whether it accepts an empty message."""
+    embeds: bool = False
+    """Whether embedding models speak it, too."""
+
+
+UNCOMMON = frozenset({"seed", "presence_penalty", "frequency_penalty", "logit_bias"})
+"""Parameters that several dialects do not have."""
+
+OPENAI = Dialect("openai", takes_nothing=True, embeds=True)
+ANTHROPIC = Dialect("anthropic", UNCOMMON, retries=True, hinted=True)
+GOOGLE = Dialect(
+    "google",
+    frozenset({"logit_bias", "parallel_tool_calls", "extra_body"}),
+    is_closed=True,
+    retries=True,
+    embeds=True,
+)
+BEDROCK = Dialect(
+    "bedrock",
+    UNCOMMON | {"parallel_tool_calls"},
+    body="bedrock_additional_model_requests_fields",
+    hinted=True,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +58,7 @@ class RealProvider:
     """
 
     name: str
-    dialect: Dialect = "openai"
+    dialect: Dialect = OPENAI
     address: str = ""
     keys: tuple[str, ...] = ()
     profile: str = ""
@@ -40,21 +79,21 @@ PROVIDERS = (
     ),
     RealProvider(
         "anthropic",
-        "anthropic",
+        ANTHROPIC,
         "https://api.anthropic.com",
         ("ANTHROPIC_API_KEY",),
         prices="anthropic",
     ),
     RealProvider(
         "google",
-        "google",
+        GOOGLE,
         "https://generativelanguage.googleapis.com",
         ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
         prices="google",
     ),
     RealProvider(
         "gemini",
-        "google",
+        GOOGLE,
         "https://generativelanguage.googleapis.com",
         ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
         prices="google",
@@ -68,7 +107,7 @@ PROVIDERS = (
     ),
     RealProvider(
         "bedrock",
-        "bedrock",
+        BEDROCK,
         keys=("AWS_BEARER_TOKEN_BEDROCK",),
         prices="aws",
         extra="bedrock",
@@ -139,7 +178,7 @@ PROVIDERS = (
     ),
     RealProvider(
         "vertex",
-        "google",
+        GOOGLE,
         prices="google",
         extra="vertex",
         package="google.auth",
@@ -162,9 +201,7 @@ PROVIDERS = (
 )
 """All providers that a graph can name and run."""
 
-EMBEDDING = tuple(
-    real for real in PROVIDERS if real.dialect in ("openai", "google") and not real.extra
-)
+EMBEDDING = tuple(real for real in PROVIDERS if real.dialect.embeds and not real.extra)
 """The providers that embed: Anthropic has no such models, and clouds are not bridged."""
 
 UNBRIDGED = ("cohere", "huggingface")

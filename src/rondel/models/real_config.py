@@ -18,7 +18,7 @@ from rondel.models.metering import largest_call
 from rondel.models.model import ProviderConfig
 from rondel.models.params import Params
 from rondel.models.prices import Tariff
-from rondel.models.real import RealProvider
+from rondel.models.real import OPENAI, RealProvider
 from rondel.models.redaction import Text
 
 ANY_REGION = "us-east-1"
@@ -164,7 +164,7 @@ class RealConfig(ServedConfig):
     @field_validator("api")
     @classmethod
     def _has_such_a_way(cls, api: str) -> str:
-        if api == "responses" and cls.real.dialect != "openai":
+        if api == "responses" and cls.real.dialect is not OPENAI:
             raise ValueError(f"{cls.real.name} has no Responses; drop api")
         return api
 

@@ -13,11 +13,11 @@ from rondel.errors import CallError
 from rondel.models.endpoint import is_local
 from rondel.models.model import ToolResult, ToolSpec
 from rondel.models.prices import Tariff
-from rondel.models.real import PROVIDERS, REAL_PROVIDERS, UNBRIDGED
+from rondel.models.real import OPENAI, PROVIDERS, REAL_PROVIDERS, UNBRIDGED
 from tests.openai_server import OpenAIServer, Reply
 from tests.unit.models.asking import ask, model, registry
 
-OPENAI_LIKE = [provider.name for provider in PROVIDERS if provider.dialect == "openai"]
+OPENAI_LIKE = [provider.name for provider in PROVIDERS if provider.dialect is OPENAI]
 
 
 @pytest.fixture(autouse=True)
