@@ -7,7 +7,7 @@ import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 import typer
@@ -72,15 +72,14 @@ def memory(
     if action not in ACTIONS:
         hint = Names(ACTIONS, what="there are").hint(action)
         raise CallError(f"there is no action {action!r}; {hint}")
-    chosen = ACTIONS[action]
     wish = Wish(said or (), session, confidence, yes, as_json)
-    chosen.check(action, wish)
-    return asyncio.run(_act(chosen, wish, db))
+    _check(action, wish)
+    return asyncio.run(_act(action, wish, db))
 
 
-async def _act(action: Action, wish: Wish, db: str | None) -> int:
+async def _act(action: str, wish: Wish, db: str | None) -> int:
     async with open_existing(db) as engine:
-        await action.run(engine, wish)
+        await ACTIONS[action].run(engine, wish)
     return 0
 
 
@@ -142,42 +141,38 @@ async def _quarantine(engine: Engine, wish: Wish) -> None:
         _print_quarantine(entries)
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
-    """An action of the command, and the options it needs."""
+class Action(NamedTuple):
+    """An action of the command, and what follows it."""
 
     run: Callable[[Engine, Wish], Awaitable[None]]
-    needs: tuple[str, ...]
-    by_group: bool = False
-    """Whether it may name a group, or a session in its place; then `needs` counts for nothing."""
-    optional: bool = False
-
-    def check(self, name: str, wish: Wish) -> None:
-        """Refuse a call that says too little, too much, or what the action cannot use."""
-        if self.by_group:
-            given = len(wish.said) + (wish.session is not None)
-            fits = given == 1 or (given == 0 and self.optional)
-            form = f"memory {name} {'[GROUP]' if self.optional else 'GROUP'}, or --session ID"
-        else:
-            fits = len(wish.said) == len(self.needs)
-            form = " ".join(("memory", name, *self.needs))
-        if not fits:
-            raise CallError(f"write it as: rondel {form}")
-        for option, useless in (
-            ("--session", wish.session is not None and not self.by_group),
-            ("--confidence", wish.confidence is not None and name != "promote"),
-            ("--yes", wish.yes and name != "clear"),
-        ):
-            if useless:
-                raise CallError(f"memory {name} takes no {option}; --help shows what there is")
+    form: str
+    least: int
+    most: int
+    """The number of words; a session may stand for a group."""
 
 
 ACTIONS = {
-    "list": Action(_list, (), by_group=True, optional=True),
-    "promote": Action(_promote, ("SESSION", "ADDRESS")),
-    "clear": Action(_clear, (), by_group=True),
-    "quarantine": Action(_quarantine, ("SESSION",)),
+    "list": Action(_list, "[GROUP], or --session ID", 0, 1),
+    "promote": Action(_promote, "SESSION ADDRESS", 2, 2),
+    "clear": Action(_clear, "GROUP, or --session ID", 1, 1),
+    "quarantine": Action(_quarantine, "SESSION", 1, 1),
 }
+
+
+def _check(name: str, wish: Wish) -> None:
+    """Refuse a call that says too little, too much, or what the action cannot use."""
+    action = ACTIONS[name]
+    names_session = wish.session is not None
+    by_group = name in ("list", "clear")
+    if not action.least <= len(wish.said) + (by_group and names_session) <= action.most:
+        raise CallError(f"write it as: rondel memory {name} {action.form}")
+    for option, useless in (
+        ("--session", names_session and not by_group),
+        ("--confidence", wish.confidence is not None and name != "promote"),
+        ("--yes", wish.yes and name != "clear"),
+    ):
+        if useless:
+            raise CallError(f"memory {name} takes no {option}; --help shows what there is")
 
 
 def _group(engine: Engine, wish: Wish) -> Group:
