@@ -135,3 +135,14 @@ def test_the_expression_library_is_imported_on_first_use_only() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(("name", "expected"), [("true", True), ("false", False)])
+def test_a_constant_says_the_same_of_every_message(name: str, expected: bool) -> None:
+    condition = built("condition", name, {})
+    assert condition(Message("yes"), 1) is expected
+    assert condition(Message(), 7) is expected
+
+
+def test_a_constant_has_no_options() -> None:
+    assert problems("condition", "true", {"always": 1})
