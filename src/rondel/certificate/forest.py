@@ -66,15 +66,9 @@ class Forest:
     graphs: list[list[Body]]
 
     @property
-    def bodies(self) -> Iterator[Body]:
-        """All bodies, outer ones first."""
-        for graph in self.graphs:
-            yield from graph
-
-    @property
     def loops(self) -> Iterator[Body]:
         """All loops, outer ones first."""
-        return (body for body in self.bodies if body.head is not None)
+        return (body for graph in self.graphs for body in graph if body.head is not None)
 
 
 def forest_of(plan: Plan) -> Forest:

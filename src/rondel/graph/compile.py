@@ -76,33 +76,22 @@ class _Compiler:
 
     def compile_all(self) -> Scope:
         """The root scope, with every inner graph and every loop below it."""
-        root: Scope | None = None
-        graphs: list[tuple[GraphSpec, PlanNode | None]] = [(self.spec, None)]
-        for graph, owner in graphs:
-            inner = self._number(graph, owner)
-            scope = self._graph_scope(graph)
-            graphs.extend(inner)
-            if owner is None:
-                root = scope
-            else:
-                owner.inner = scope
+        root = self._graph_scope(self.spec, None)
+        for node in self.nodes:  # those of inner graphs are added meanwhile
+            if node.spec.inner is not None:
+                node.inner = self._graph_scope(node.spec.inner, node)
         self._check_contract_heads()
-        assert root is not None  # noqa: S101
         return root
 
     # Numbering
 
-    def _number(
-        self, graph: GraphSpec, owner: PlanNode | None
-    ) -> list[tuple[GraphSpec, PlanNode | None]]:
+    def _number(self, graph: GraphSpec, owner: PlanNode | None) -> None:
         self._index: dict[str, int] = {}
-        inner: list[tuple[GraphSpec, PlanNode | None]] = []
         for node_spec in graph.nodes:
             node = self._add_node(node_spec, owner, graph.dialect)
             self._index[node_spec.id] = node.index
             self._file[node.index] = graph.file
             if node_spec.inner is not None:
-                inner.append((node_spec.inner, node))
                 self._check_inner(node)
         for edge_spec in graph.edges:
             self._add_edge(edge_spec)
@@ -113,7 +102,6 @@ class _Compiler:
             measured = None if whose is None else self._index[whose]
             self._scores[head] = PlanScore(loop.score.path, measured)
         self._budget = EAGER_FACTOR * (len(self.nodes) + len(self.edges)) + 1000
-        return inner
 
     def _add_node(self, spec: NodeSpec, owner: PlanNode | None, dialect: Dialect) -> PlanNode:
         node = PlanNode(len(self.nodes), spec, owner, recall_of(spec, dialect))
@@ -122,7 +110,7 @@ class _Compiler:
         self._into.append([])
         return node
 
-    def _add_edge(self, spec: EdgeSpec) -> PlanEdge:
+    def _add_edge(self, spec: EdgeSpec) -> None:
         source, target = self._index[spec.source], self._index[spec.target]
         edge = PlanEdge(len(self.edges), source, target, spec)
         self.edges.append(edge)
@@ -132,11 +120,11 @@ class _Compiler:
             self.nodes[target].recall = replace(self.nodes[target].recall, own=0)
         self._out[source].append(edge)
         self._into[target].append(edge)
-        return edge
 
     # Scopes
 
-    def _graph_scope(self, graph: GraphSpec) -> Scope:
+    def _graph_scope(self, graph: GraphSpec, owner: PlanNode | None) -> Scope:
+        self._number(graph, owner)
         starts = [self._index[name] for name in graph.start]
         everyone = sorted(self._index.values())
         reachable = self._reachable(starts)

@@ -79,7 +79,6 @@ class _Open:
     key_line: int = 0
     merging: bool = False
     merges: list[tuple[int, Any]] = field(default_factory=list)
-    merged: bool = False
     weight: int = 1
     height: int = 1
 
