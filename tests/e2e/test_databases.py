@@ -13,7 +13,7 @@ import pytest
 
 from rondel.errors import JournalFull
 from rondel.journal.sqlite.store import SqliteStore
-from rondel.journal.sqlite.writer import Writer
+from rondel.journal.sqlite.writer import SqliteWriter
 from tests.e2e import graphs
 from tests.e2e.command import Ran, rondel
 
@@ -75,7 +75,7 @@ def test_a_locked_database(call: Call, graph_file: Write, monkeypatch: pytest.Mo
 def test_a_full_disk_ends_the_run_and_the_session_goes_on_later(
     call: Call, graph_file: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    append, left = Writer.append, 3
+    append, left = SqliteWriter.append, 3
 
     def full(*arguments: object, **more: object) -> object:
         nonlocal left
@@ -84,7 +84,7 @@ def test_a_full_disk_ends_the_run_and_the_session_goes_on_later(
             raise JournalFull("the journal cannot be used: the disk is full")
         return append(*arguments, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Writer, "append", full)
+    monkeypatch.setattr(SqliteWriter, "append", full)
     ran = call("run", graph_file(graphs.LOOP), "-i", "tea")
     monkeypatch.undo()
     assert ran.code == 1

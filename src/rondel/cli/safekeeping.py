@@ -14,10 +14,10 @@ import typer
 from rondel.cli.database import MISSING_LOG, rows
 from rondel.cli.language import counted, translated, words
 from rondel.errors import CallError, JournalCorrupt
-from rondel.journal.sqlite.backup import demand_new
+from rondel.journal.rules import SessionFindings
+from rondel.journal.sqlite.copies import demand_new
 from rondel.journal.sqlite.log_damage import beside, log_damage
 from rondel.journal.sqlite.store import SqliteStore
-from rondel.journal.sqlite.verify import SessionFindings
 from rondel.sessions.engine import Engine
 from rondel.sessions.salvage import Salvage, whole_verdicts
 from rondel.sessions.stores import default_database, is_address, open_store

@@ -19,11 +19,10 @@ from procrastinate import App, JobContext, PsycopgConnector
 from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
 from procrastinate.jobs import Job
 
-from rondel.dispatch.dispatcher import CONCURRENCY, QUEUE, Attend
+from rondel.dispatch.dispatcher import CONCURRENCY, QUEUE, Attend, Shares
 from rondel.dispatch.procrastinate_fairness import INDEX, FairJobs, FairWorker, waiting
-from rondel.dispatch.shares import Shares
 from rondel.errors import JournalUnwritable
-from rondel.journal.postgres.texts import stored, told
+from rondel.journal.postgres.database import stored, told
 from rondel.sessions.local_sessions import LEASE
 
 TASK = "rondel.attend"

@@ -17,7 +17,7 @@ from procrastinate.manager import JobManager
 from procrastinate.worker import Worker
 from psycopg.errors import RaiseException
 
-from rondel.dispatch.shares import Shares
+from rondel.dispatch.dispatcher import Shares
 
 LINE = 1000
 """The most waiting sessions of a group that lower the priority of a new one."""

@@ -24,8 +24,7 @@ from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
-from rondel.dispatch.dispatcher import CONCURRENCY, QUEUE, Attend
-from rondel.dispatch.shares import Shares
+from rondel.dispatch.dispatcher import CONCURRENCY, QUEUE, Attend, Shares
 from rondel.dispatch.temporal_workflow import ACTIVITY, AGAIN, SIGNAL, WORKFLOW, SessionWorkflow
 from rondel.errors import CallError, JournalUnwritable
 from rondel.sessions.local_sessions import LEASE

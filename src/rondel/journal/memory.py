@@ -18,10 +18,9 @@ from rondel.errors import JournalError, UnknownSession
 from rondel.journal.attachments import used_in
 from rondel.journal.clock import Clock
 from rondel.journal.compact import encode
-from rondel.journal.rules import check_deletable, check_fork, cursor, parse_cursor
+from rondel.journal.rules import batches, check_deletable, check_fork, cursor, parse_cursor
 from rondel.journal.storable import Ticks
 from rondel.journal.store import (
-    BATCH,
     ENDED,
     Due,
     Group,
@@ -280,11 +279,7 @@ class MemoryStore(_GroupEntries):
 
     def scan(self, id: str, start: int = 0) -> Iterator[Sequence[AnyTick]]:
         """The ticks in batches."""
-        while batch := self.read(id, start, start + BATCH):
-            yield batch
-            if len(batch) < BATCH:
-                return
-            start += BATCH
+        return batches(self.read, id, start)
 
     # Who drives a session
 

@@ -1,9 +1,23 @@
-"""Checks that every store makes, with the same messages."""
+"""What all stores do alike, whatever their sessions are kept in."""
 
 from __future__ import annotations
 
-from rondel.errors import CallError, WrongState
-from rondel.journal.store import Lease, SessionRow
+import asyncio
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from rondel.engine.ticks import AnyTick
+from rondel.errors import CallError, LeaseLost, RondelError, WrongState
+from rondel.journal.codec import encode_value
+from rondel.journal.store import BATCH, Lease, MemoryEntry, Promotion, SessionRow
+
+_QUICK = 1
+"""The level of zlib that takes the least time."""
+
+
+# Refusals
 
 
 def check_fork(row: SessionRow, parent_length: int) -> None:
@@ -26,6 +40,26 @@ def check_deletable(id: str, fork: str | None, lease: Lease | None) -> None:
         raise WrongState(f"session {id!r} cannot be deleted: {lease.owner} drives it")
 
 
+def lease_lost(
+    id: str, length: int, owner: str | None, found: tuple[int, str | None] | None
+) -> LeaseLost:
+    """Why a session of that length and owner takes no writes; `found` is what it has by now."""
+    if found is None:
+        return LeaseLost(f"session {id!r} was deleted")
+    found_length, found_owner = found
+    if found_owner is not None and found_owner != owner:
+        return LeaseLost(f"session {id!r} is driven by {found_owner} now; acquire it first")
+    if found_length != length:
+        return LeaseLost(
+            f"somebody else wrote to session {id!r}: it has {found_length} ticks where this "
+            f"process knew {length}; acquire it and read it again"
+        )
+    return LeaseLost(f"the lease of session {id!r} was given back; acquire it first")
+
+
+# Reading
+
+
 def cursor(created_at: float, order: int) -> str:
     """A text that says where a page of sessions ended."""
     return f"{created_at!r}:{order}"
@@ -40,3 +74,95 @@ def parse_cursor(text: str | None) -> tuple[float, int] | None:
         return float(created_at), int(order)
     except ValueError:
         raise CallError(f"{text!r} is not the cursor of a page of sessions") from None
+
+
+def batches(
+    read: Callable[[str, int, int], Sequence[AnyTick]], id: str, start: int
+) -> Iterator[Sequence[AnyTick]]:
+    """The ticks of a session in batches, for sessions of any length."""
+    while batch := read(id, start, start + BATCH):
+        yield batch
+        if len(batch) < BATCH:
+            return
+        start += BATCH
+
+
+# Writing
+
+
+def encoded_row(row: SessionRow) -> tuple[bytes, bytes, bytes, bytes]:
+    """A session's graph, the files of it, inputs and labels as JSON; refuses what JSON cannot
+    hold."""
+    return (
+        encode_value(row.document, f"the graph of session {row.id!r}"),
+        encode_value(row.includes, f"the files of session {row.id!r}"),
+        encode_value(row.inputs, f"the inputs of session {row.id!r}"),
+        encode_value(row.labels, f"the labels of session {row.id!r}"),
+    )
+
+
+def graph_digest(document: bytes, includes: bytes) -> bytes:
+    """What a graph is known by; sessions of the same graph share it."""
+    return sha256(document + b"\n" + includes).digest()
+
+
+EncodedEntry = tuple[MemoryEntry, bytes, bytes]
+"""An entry of working memory, with its content and its data as JSON."""
+
+
+def encoded_entries(promotion: Promotion) -> list[EncodedEntry]:
+    """The entries of a promotion; refuses what JSON cannot hold."""
+    what = f"what {promotion.address} of session {promotion.session!r} emitted"
+    return [
+        (entry, encode_value(entry.content, what), encode_value(entry.data, what))
+        for entry in promotion.entries
+    ]
+
+
+def packed(state: bytes) -> bytes:
+    """A snapshot as it is stored."""
+    return zlib.compress(state, _QUICK)
+
+
+def unpacked(state: bytes) -> bytes:
+    """The snapshot that was stored; empty if it is damaged, since it is only a shortcut."""
+    try:
+        return zlib.decompress(state)
+    except zlib.error:
+        return b""
+
+
+def settle(future: asyncio.Future[None] | None, error: RondelError | None) -> None:
+    """In the loop of the caller who waits: the write is durable, or has this error."""
+    if future is None or future.done():
+        return
+    if error is None:
+        future.set_result(None)
+    else:
+        future.set_exception(error)
+        future.exception()  # marked as seen: the session's next write raises it again
+
+
+# Verifying
+
+
+@dataclass(slots=True)
+class SessionFindings:
+    """The findings about one session."""
+
+    key: int
+    id: str
+    ticks: int = 0
+    """The number of its own ticks, without a shared past."""
+    unsealed: int = 0
+    """How many of them have no checksum, because an earlier version wrote them."""
+    problems: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class JournalFindings:
+    """The findings about a file or a database and every session in it."""
+
+    file: list[str]
+    """Damage that belongs to no session."""
+    sessions: list[SessionFindings]

@@ -12,7 +12,7 @@ from rondel.engine.core.fold import apply
 from rondel.engine.core.state import SessionState
 from rondel.errors import JournalError, RondelError, UnknownSession
 from rondel.journal.attachments import HELD
-from rondel.journal.sqlite.verify import SessionFindings
+from rondel.journal.rules import SessionFindings
 from rondel.journal.store import BATCH, MemoryEntry, Promotion, Store
 from rondel.sessions.engine import Engine
 

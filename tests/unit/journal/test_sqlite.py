@@ -19,7 +19,7 @@ from rondel.errors import CallError, JournalError, LeaseLost
 from rondel.journal.sqlite import rows, ticks
 from rondel.journal.sqlite.batch import ENDS, WHERE_IT_ENDS
 from rondel.journal.sqlite.store import SqliteStore
-from rondel.journal.sqlite.writer import Writer
+from rondel.journal.sqlite.writer import SqliteWriter
 from rondel.testing.journal_suite import done, in_loop, row, tick
 from tests.counting import calls_of
 
@@ -83,7 +83,7 @@ async def test_a_lone_session_commits_where_it_appends(store: SqliteStore) -> No
     assert store.read("a", 0) == [tick(n) for n in range(20)]
 
 
-class Counted(Writer):
+class Counted(SqliteWriter):
     """A writer that counts its transactions."""
 
     batches: list[int]
@@ -98,7 +98,7 @@ class Counted(Writer):
 async def test_sessions_share_commits(
     path: Path, slow: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rondel.journal.sqlite.store.Writer", Counted)
+    monkeypatch.setattr("rondel.journal.sqlite.store.SqliteWriter", Counted)
     monkeypatch.setattr("rondel.journal.sqlite.writer.SLOW", slow or -1.0)
     store = SqliteStore(path)
     writer = store._writer

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from hashlib import sha256
 
-from rondel.journal.postgres.database import Connection
-from rondel.journal.postgres.texts import stored
+from rondel.journal.postgres.database import Connection, stored
 
 _SWEEPING = 0x41545443
 """The lock that keeps what is being held from being swept away."""

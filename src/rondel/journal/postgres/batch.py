@@ -8,19 +8,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from rondel.errors import JournalError, LeaseLost, RondelError, UnknownSession
+from rondel.errors import JournalError, RondelError, UnknownSession
 from rondel.journal.clock import elapsed
 from rondel.journal.postgres.change import (
     Change,
-    Head,
     NewSession,
     NewSnapshot,
+    PostgresHead,
     SessionChanges,
     moves_of,
 )
-from rondel.journal.postgres.database import Connection
-from rondel.journal.postgres.texts import stored, told
-from rondel.journal.rules import check_fork
+from rondel.journal.postgres.database import Connection, stored, told
+from rondel.journal.rules import check_fork, lease_lost
 
 _APPEND = """
 WITH given AS (
@@ -143,9 +142,11 @@ def _append(db: Connection, moves: dict[int, SessionChanges], again: bool) -> No
     lost = moves.keys() - {key for (key,) in found}
     rows = {key: rest for key, *rest in db.execute(_FOUND, (list(lost),), binary=True)}
     for key in lost:
-        move = moves[key]
-        if not (again and _is_there(move, rows.get(key))):
-            move.refuse(_loss(move, rows.get(key)))
+        move, row = moves[key], rows.get(key)
+        if not (again and _is_there(move, row)):
+            head = move.head
+            now = None if row is None else (row[0], row[1] and told(row[1]))
+            move.refuse(lease_lost(head.id, head.length, head.owner, now))
 
 
 def _given(moves: dict[int, SessionChanges]) -> dict[str, list[Any]]:
@@ -177,21 +178,6 @@ def _is_there(move: SessionChanges, row: list[Any] | None) -> bool:
         return False
     length, owner, record = row
     return (length, owner, record) == (move.length, _owner(move.head), move.records[-1])
-
-
-def _loss(move: SessionChanges, row: list[Any] | None) -> RondelError:
-    head = move.head
-    if row is None:
-        return LeaseLost(f"session {head.id!r} was deleted")
-    length, owner, _ = row
-    if owner is not None and owner != _owner(head):
-        return LeaseLost(f"session {head.id!r} is driven by {told(owner)} now; acquire it first")
-    if length != head.length:
-        return LeaseLost(
-            f"somebody else wrote to session {head.id!r}: it has {length} ticks where this "
-            f"process knew {head.length}; acquire it and read it again"
-        )
-    return LeaseLost(f"the lease of session {head.id!r} was given back; acquire it first")
 
 
 def _create(
@@ -238,7 +224,7 @@ def _fields(change: Change, birth: NewSession) -> dict[str, Any]:
     }
 
 
-def _owner(head: Head) -> str | None:
+def _owner(head: PostgresHead) -> str | None:
     return None if head.owner is None else stored(head.owner)
 
 

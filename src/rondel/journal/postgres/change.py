@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
-from hashlib import sha256
 
 from rondel.errors import RondelError
 from rondel.journal.clock import elapsed
+from rondel.journal.rules import graph_digest
 from rondel.journal.store import SessionRow
 
 
-class Head:
+class PostgresHead:
     """Where a session's ticks end, as far as this process has written them."""
 
     __slots__ = ("__weakref__", "error", "id", "key", "last", "length", "made", "owner", "until")
@@ -48,7 +48,7 @@ class NewSession:
     @property
     def digest(self) -> bytes:
         """What the session's graph is known by."""
-        return sha256(self.document + b"\n" + self.includes).digest()
+        return graph_digest(self.document, self.includes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class NewSnapshot:
 class Change:
     """One change of one session on its way into the database."""
 
-    head: Head
+    head: PostgresHead
     records: list[bytes] = field(default_factory=list)
     status: str | None = None
     reason: str = ""
@@ -78,24 +78,13 @@ class Change:
     is_over: bool = False
     error: RondelError | None = None
 
-    def settle(self) -> None:
-        """In the loop of whoever waits: it is durable, or has its error."""
-        future = self.future
-        if future is None or future.done():
-            return
-        if self.error is None:
-            future.set_result(None)
-        else:
-            future.set_exception(self.error)
-            future.exception()  # nobody need wait for it: the session's next write says so too
-
 
 class SessionChanges:
     """All that one batch changes of one session."""
 
     __slots__ = ("changes", "due", "head", "letters", "reason", "records", "status")
 
-    def __init__(self, head: Head) -> None:
+    def __init__(self, head: PostgresHead) -> None:
         self.head = head
         self.changes: list[Change] = []
         self.records: list[bytes] = []
@@ -139,7 +128,7 @@ def moves_of(batch: list[Change]) -> dict[int, SessionChanges]:
     return moves
 
 
-def is_fresh(head: Head, owner: str, ttl: float, part: float) -> bool:
+def is_fresh(head: PostgresHead, owner: str, ttl: float, part: float) -> bool:
     """Whether the session was made with a lease of this owner that has that part of it left."""
     if head.owner != owner or head.error is not None:
         return False

@@ -1,7 +1,8 @@
-"""The PostgreSQL database: reaching it, bringing it up to date, and what its errors mean."""
+"""The PostgreSQL database: reaching it, bringing it up to date, what its errors mean, its texts."""
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from importlib import resources
@@ -34,6 +35,7 @@ CONNECTING = 10
 """Seconds that one try may take."""
 
 _NAP = 0.1
+_ESCAPED = re.compile(r"\\(\\|0|u[0-9a-f]{4})")
 _LOCK = 0x524F4E44
 _PORT = "5432"
 
@@ -197,3 +199,25 @@ def _migrations() -> dict[int, str]:
         for entry in folder.iterdir()
         if entry.name.endswith(".sql")
     }
+
+
+# Texts: PostgreSQL has no NUL and no half of a character
+
+
+def stored(text: str) -> str:
+    """The text without what PostgreSQL refuses; different texts stay different."""
+    if "\\" in text or "\0" in text:
+        text = text.replace("\\", "\\\\").replace("\0", "\\0")
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def told(text: str) -> str:
+    """The text that was stored."""
+    return _ESCAPED.sub(_unescape, text) if "\\" in text else text
+
+
+def _unescape(found: re.Match[str]) -> str:
+    what = found[1]
+    if what == "\\":
+        return what
+    return "\0" if what == "0" else chr(int(what[1:], 16))

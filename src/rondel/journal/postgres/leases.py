@@ -7,8 +7,7 @@ sessions prolongs that one row. All times are those of the database's clock.
 from __future__ import annotations
 
 from rondel.errors import UnknownSession
-from rondel.journal.postgres.database import Connection
-from rondel.journal.postgres.texts import stored, told
+from rondel.journal.postgres.database import Connection, stored, told
 from rondel.journal.store import REPLIES_KEPT, Lease, Letter, Reply
 
 _KEY = "(SELECT key FROM rondel.session WHERE id = %(id)s)"

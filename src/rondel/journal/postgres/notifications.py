@@ -19,8 +19,7 @@ from dataclasses import dataclass
 import psycopg
 
 from rondel.journal.clock import elapsed
-from rondel.journal.postgres.database import Connection, PostgresDatabase
-from rondel.journal.postgres.texts import stored
+from rondel.journal.postgres.database import Connection, PostgresDatabase, stored
 
 CHANNEL = "rondel"
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rondel.journal.codec import decode_value
-from rondel.journal.postgres.database import Connection
-from rondel.journal.postgres.texts import stored, told
+from rondel.journal.postgres.database import Connection, stored, told
 from rondel.journal.rules import cursor, parse_cursor
 from rondel.journal.store import Due, Page, SessionRow
 

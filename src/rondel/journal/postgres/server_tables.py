@@ -6,8 +6,7 @@ from functools import cache
 from time import monotonic
 
 from rondel.journal.postgres.connections import ConnectionPool
-from rondel.journal.postgres.database import Connection, PostgresDatabase
-from rondel.journal.postgres.texts import stored, told
+from rondel.journal.postgres.database import Connection, PostgresDatabase, stored, told
 from rondel.journal.server_tables import Row, Statement
 
 FRESH = 1.0

@@ -1,6 +1,6 @@
 """The store in a PostgreSQL database: any number of machines, one driver for each session.
 
-Writing is in `writer` and `batch`, reading ticks in `past`, what goes between processes in
+Writing is in `writer` and `batch`, reading ticks in `ticks`, what goes between processes in
 `notifications`, the database itself in `database`; the schema with its reasons is in `migrations/`.
 """
 
@@ -14,20 +14,24 @@ from rondel.engine.ticks import AnyTick
 from rondel.errors import UnknownSession, Unstorable
 from rondel.journal.attachments import used_in
 from rondel.journal.clock import elapsed
-from rondel.journal.codec import encode_value
 from rondel.journal.compact import encode
 from rondel.journal.crash import ARMED, crash_point
 from rondel.journal.postgres import attachments, leases, rows, ticks, verify, working_memory
-from rondel.journal.postgres.change import Change, Head, NewSession, NewSnapshot, is_fresh
+from rondel.journal.postgres.change import Change, NewSession, NewSnapshot, PostgresHead, is_fresh
 from rondel.journal.postgres.connections import ConnectionPool
-from rondel.journal.postgres.database import PATIENCE, Connection, PostgresDatabase
+from rondel.journal.postgres.database import PATIENCE, Connection, PostgresDatabase, stored, told
 from rondel.journal.postgres.notifications import NotificationThread
-from rondel.journal.postgres.texts import stored, told
-from rondel.journal.postgres.writer import Writer
-from rondel.journal.rules import check_deletable, check_fork
-from rondel.journal.sqlite.verify import JournalFindings
+from rondel.journal.postgres.writer import PostgresWriter
+from rondel.journal.rules import (
+    JournalFindings,
+    batches,
+    check_deletable,
+    check_fork,
+    encoded_entries,
+    encoded_row,
+    packed,
+)
 from rondel.journal.store import (
-    BATCH,
     ENDED,
     Due,
     Durable,
@@ -59,9 +63,9 @@ class PostgresStore:
         self._connections = ConnectionPool(database, database.open())
         self._epoch = self._connections.call(_clock) - monotonic()
         self._notifications = NotificationThread(database)
-        self._writer = Writer(database, self._notifications.touch)
-        self._heads: dict[str, Head] = {}
-        self._released: WeakValueDictionary[str, Head] = WeakValueDictionary()
+        self._writer = PostgresWriter(database, self._notifications.touch)
+        self._heads: dict[str, PostgresHead] = {}
+        self._released: WeakValueDictionary[str, PostgresHead] = WeakValueDictionary()
         """Sessions whose lease is being given back."""
 
     def __str__(self) -> str:
@@ -75,14 +79,11 @@ class PostgresStore:
             check_fork(row, 0)
         birth = NewSession(
             row,
-            encode_value(row.document, f"the graph of session {row.id!r}"),
-            encode_value(row.includes, f"the files of session {row.id!r}"),
-            encode_value(row.inputs, f"the inputs of session {row.id!r}"),
-            encode_value(row.labels, f"the labels of session {row.id!r}"),
+            *encoded_row(row),
             [bytes.fromhex(digest) for digest in used_in(row.inputs)],
             ttl,
         )
-        head = Head(row.id, owner=owner)
+        head = PostgresHead(row.id, owner=owner)
         if row.id not in self._heads or not self._heads[row.id].key:
             self._heads[row.id] = head
         return self._writer.submit(Change(head, birth=birth))
@@ -178,11 +179,7 @@ class PostgresStore:
 
     def scan(self, id: str, start: int = 0) -> Iterator[Sequence[AnyTick]]:
         """The same in batches, for sessions of any length."""
-        while batch := self.read(id, start, start + BATCH):
-            yield batch
-            if len(batch) < BATCH:
-                return
-            start += BATCH
+        return batches(self.read, id, start)
 
     # Who drives a session
 
@@ -198,7 +195,7 @@ class PostgresStore:
             raise UnknownSession(f"there is no session {id!r}")
         lease, key, length = found
         if lease.granted:
-            head = self._heads[id] = Head(id, key, length, owner)
+            head = self._heads[id] = PostgresHead(id, key, length, owner)
             head.until = asked + ttl
         return lease
 
@@ -278,7 +275,7 @@ class PostgresStore:
 
     def save_snapshot(self, id: str, n: int, blob: bytes, keep: int | None = None) -> Durable:
         """Keep what the first `n` ticks fold to."""
-        snapshot = NewSnapshot(n, ticks.pack(blob), keep)
+        snapshot = NewSnapshot(n, packed(blob), keep)
         return self._writer.submit(Change(self._head(id), snapshot=snapshot))
 
     def latest_snapshot(self, id: str, at_most: int | None = None) -> tuple[int, bytes] | None:
@@ -289,7 +286,7 @@ class PostgresStore:
 
     def remember(self, promotion: Promotion, since: float, size: int) -> list[MemoryEntry]:
         """Make these the step's entries, and drop what is too old or too much."""
-        entries = working_memory.encoded(promotion)
+        entries = encoded_entries(promotion)
         return self._connections.call(
             lambda db: working_memory.remember(db, promotion, entries, since, size)
         )
@@ -365,10 +362,10 @@ class PostgresStore:
 
     def _after_writing(self, id: str) -> None:
         """Go on once all is written that was asked for in the session."""
-        self._writer.settle(self._heads.get(id))
-        self._writer.settle(self._released.pop(id, None))
+        self._writer.finish(self._heads.get(id))
+        self._writer.finish(self._released.pop(id, None))
 
-    def _head(self, id: str) -> Head:
+    def _head(self, id: str) -> PostgresHead:
         head = self._heads.get(id)
         if head is not None and head.error is not None:
             if head.key:
@@ -379,7 +376,7 @@ class PostgresStore:
             found = self._connections.call(lambda db: leases.place(db, id))
             if found is None:
                 raise UnknownSession(f"there is no session {id!r}")
-            head = self._heads.setdefault(id, Head(id, *found))
+            head = self._heads.setdefault(id, PostgresHead(id, *found))
         return head
 
 

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import zlib
-
 from rondel.engine.ticks import AnyTick
 from rondel.errors import JournalCorrupt, UnknownSession
 from rondel.journal.compact import decode
-from rondel.journal.postgres.database import Connection
-from rondel.journal.postgres.texts import stored
-
-_QUICK = 1
-"""The level of zlib that takes the least time."""
+from rondel.journal.postgres.database import Connection, stored
+from rondel.journal.rules import unpacked
 
 # Each session of the lineage has the ticks from `first` up to, not including, `stop`.
 _LINEAGE = """
@@ -66,17 +61,4 @@ def latest_snapshot(db: Connection, id: str, at_most: int | None) -> tuple[int, 
     limit = _ENDLESS if at_most is None else at_most
     where = {"id": stored(id), "at_most": limit}
     row = db.execute(_SNAPSHOT, where, binary=True).fetchone()
-    return None if row is None else (row[0], unpack(row[1]))
-
-
-def pack(state: bytes) -> bytes:
-    """A snapshot as it is stored."""
-    return zlib.compress(state, _QUICK)
-
-
-def unpack(state: bytes) -> bytes:
-    """The snapshot that was stored."""
-    try:
-        return zlib.decompress(state)
-    except zlib.error:
-        return b""  # a snapshot is a shortcut: one that does not fit is not used
+    return None if row is None else (row[0], unpacked(row[1]))

@@ -6,14 +6,12 @@ from PostgreSQL 18 on; ticks have none besides.
 
 from __future__ import annotations
 
-from hashlib import sha256
 from typing import Any
 
 from rondel.errors import JournalError
 from rondel.journal.postgres import rows
-from rondel.journal.postgres.database import Connection
-from rondel.journal.postgres.texts import told
-from rondel.journal.sqlite.verify import JournalFindings, SessionFindings
+from rondel.journal.postgres.database import Connection, told
+from rondel.journal.rules import JournalFindings, SessionFindings, graph_digest
 
 _SESSIONS = """
 SELECT s.key, s.id, s.parent_length, h.length, t.ticks, t.first, t.last,
@@ -61,7 +59,7 @@ def _contents(db: Connection) -> list[str]:
     found = [
         f"graph {key} does not fit its checksum"
         for key, digest, document, includes in graphs
-        if sha256(document + b"\n" + includes).digest() != digest
+        if graph_digest(document, includes) != digest
     ]
     files = db.execute("SELECT digest, sha256(content) FROM rondel.attachment", binary=True)
     return found + [

@@ -5,12 +5,10 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Any
 
-from rondel.journal.codec import decode_value, encode_value
-from rondel.journal.postgres.database import Connection
-from rondel.journal.postgres.texts import stored, told
+from rondel.journal.codec import decode_value
+from rondel.journal.postgres.database import Connection, stored, told
+from rondel.journal.rules import EncodedEntry
 from rondel.journal.store import Group, GroupSummary, MemoryEntry, Promotion
-
-Encoded = list[tuple[MemoryEntry, bytes, bytes]]
 
 _FIELDS = "session, address, number, node_id, content, data, confidence, created_at, id"
 
@@ -47,17 +45,8 @@ GROUP BY own, whose ORDER BY max(id) DESC
 """
 
 
-def encoded(promotion: Promotion) -> Encoded:
-    """The entries with what they hold as JSON; refuses what JSON cannot hold."""
-    what = f"what {promotion.address} of session {promotion.session!r} emitted"
-    return [
-        (entry, encode_value(entry.content, what), encode_value(entry.data, what))
-        for entry in promotion.entries
-    ]
-
-
 def remember(
-    db: Connection, promotion: Promotion, entries: Encoded, since: float, size: int
+    db: Connection, promotion: Promotion, entries: list[EncodedEntry], since: float, size: int
 ) -> list[MemoryEntry]:
     """Make these the step's entries, and drop what is too old or too much."""
     group = promotion.group

@@ -19,8 +19,9 @@ from psycopg import errors
 from rondel.errors import JournalClosed, JournalError, RondelError
 from rondel.journal.crash import ARMED, crash_point
 from rondel.journal.postgres.batch import write
-from rondel.journal.postgres.change import Change, Head
+from rondel.journal.postgres.change import Change, PostgresHead
 from rondel.journal.postgres.database import Connection, PostgresDatabase, is_away
+from rondel.journal.rules import settle
 from rondel.journal.store import Durable
 
 MOST = 1000
@@ -38,7 +39,7 @@ _COLLISIONS = (
 )
 
 
-class Writer:
+class PostgresWriter:
     """Takes changes from any thread and any event loop, and keeps their order."""
 
     def __init__(self, database: PostgresDatabase, wrote: Callable[[], None]) -> None:
@@ -78,7 +79,7 @@ class Writer:
         if change.error is not None:
             raise change.error
 
-    def settle(self, head: Head | None) -> None:
+    def finish(self, head: PostgresHead | None) -> None:
         """Wait until all is written that was asked for in this session."""
         if head is not None and head.last is not None:
             self._wait_for(head.last)
@@ -206,4 +207,4 @@ def _may_pass(error: psycopg.Error, tries: int) -> bool:
 
 def _settle_all(changes: list[Change]) -> None:
     for change in changes:
-        change.settle()
+        settle(change.future, change.error)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 
-from rondel.errors import LeaseLost, RondelError
+from rondel.errors import RondelError
+from rondel.journal.rules import lease_lost
 from rondel.journal.sqlite.checksums import chained
 from rondel.journal.sqlite.database import PAGE
-from rondel.journal.sqlite.write import Head, Write
+from rondel.journal.sqlite.write import SqliteHead, Write
 
 _TAIL = "SELECT seq, session, n FROM tick ORDER BY seq DESC LIMIT 1"
 _SETTLE = "UPDATE head SET length = ?, last = ? WHERE session = ? AND length < ?"
@@ -22,14 +23,14 @@ WHERE_IT_ENDS = " FROM extent WHERE session = ?"
 """Where the ticks of a session end, and the checksum there."""
 
 
-def apply(db: sqlite3.Connection, batch: list[Write]) -> tuple[list[Head], int]:
+def apply(db: sqlite3.Connection, batch: list[Write]) -> tuple[list[SqliteHead], int]:
     """Put the batch into the open transaction, without the writes of sessions that were lost.
 
     Returns the sessions with new ticks, and roughly how many pages they take.
     """
     db.execute("SAVEPOINT batch")
     seq = _settle_last(db)
-    heads: list[Head] = []
+    heads: list[SqliteHead] = []
     values: list[int | bytearray | None] = []
     size = 0
     for write in batch:
@@ -88,28 +89,15 @@ def _do_other_change(db: sqlite3.Connection, write: Write) -> None:
 
 
 def _apply_without_losers(
-    db: sqlite3.Connection, batch: list[Write], heads: list[Head]
-) -> tuple[list[Head], int]:
+    db: sqlite3.Connection, batch: list[Write], heads: list[SqliteHead]
+) -> tuple[list[SqliteHead], int]:
     """Begin again without the sessions that another process has changed."""
     db.execute("ROLLBACK TO batch")
     for head in heads:
         row = db.execute(ENDS + ", owner" + WHERE_IT_ENDS, (head.key,)).fetchone()
         if row is None or (row[0], row[3]) != (head.stored, head.owner):
-            head.error = _lost(head, row)
+            found = None if row is None else (row[0], row[3])
+            head.error = lease_lost(head.id, head.stored, head.owner, found)
         else:
             head.place(*row[:3])
     return apply(db, batch)
-
-
-def _lost(head: Head, row: tuple[int, int | None, int | None, str | None] | None) -> RondelError:
-    if row is None:
-        return LeaseLost(f"session {head.id!r} was deleted")
-    length, _, _, owner = row
-    if owner is not None and owner != head.owner:
-        return LeaseLost(f"session {head.id!r} is driven by {owner} now; acquire it first")
-    if length != head.stored:
-        return LeaseLost(
-            f"somebody else wrote to session {head.id!r}: it has {length} ticks where this "
-            f"process knew {head.stored}; acquire it and read it again"
-        )
-    return LeaseLost(f"the lease of session {head.id!r} was given back; acquire it first")

@@ -22,8 +22,8 @@ from rondel.errors import (
     JournalUnwritable,
 )
 from rondel.journal.sqlite import migrations
+from rondel.journal.sqlite.copies import PrivateCopy, may_write
 from rondel.journal.sqlite.log_damage import beside, log_damage
-from rondel.journal.sqlite.read_only import PrivateCopy, may_write
 
 APPLICATION = 0x524F4E44
 """Says in the file's header that it is Rondel's ("ROND")."""

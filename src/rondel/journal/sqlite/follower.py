@@ -16,7 +16,7 @@ import threading
 
 from rondel.journal.sqlite.checksums import chained
 from rondel.journal.sqlite.database import is_busy
-from rondel.journal.sqlite.write import Head
+from rondel.journal.sqlite.write import SqliteHead
 
 BRISK = 0.002
 """If two ticks come within so many seconds, a third is expected."""
@@ -50,7 +50,7 @@ class Follower:
         self._loop: asyncio.AbstractEventLoop | None = None
         """The event loop whose timer will end the read transaction."""
 
-    def write(self, head: Head, record: bytes, now: float) -> bool:
+    def write(self, head: SqliteHead, record: bytes, now: float) -> bool:
         """Make the tick durable; False if the fast path does not apply or the file is locked.
 
         Raises SQLite's error if the file itself fails.

@@ -1,18 +1,25 @@
-"""Leases in a SQLite file; each function works in an open transaction.
+"""Leases and letters in a SQLite file; each function works in an open transaction.
 
 The end of a lease is a moment of the machine's own time, `elapsed`: setting the system's clock does
 not move it, and all processes of the machine read the same. A reboot ends all leases, since nothing
 that ran before it runs now. Where a machine has no boot id, and in files of earlier versions, a
 lease ends by the system's clock.
+
+A reply is stored as a letter to a session that does not exist: the letter's number, negative.
 """
 
 from __future__ import annotations
 
 import sqlite3
 
+import msgspec
+
 from rondel.journal.clock import Clock, boot, elapsed
 from rondel.journal.sqlite import checksums
-from rondel.journal.store import Lease
+from rondel.journal.store import REPLIES_KEPT, Lease, Letter, Reply
+
+_ADD_LETTER = "INSERT INTO letter (session, control, posted_at, sum) VALUES (?, ?, ?, ?)"
+_decoder = msgspec.json.Decoder(Reply)
 
 _KEY = "(SELECT key FROM session WHERE id = ?)"
 
@@ -71,3 +78,43 @@ class Leases:
             f"WHERE session = {_KEY} AND owner = ?",
             (id, owner),
         )
+
+
+# Letters
+
+
+def post(db: sqlite3.Connection, session: int, control: bytes, now: float) -> int:
+    """Leave a control for the driver of the session, and delete old replies."""
+    db.execute("DELETE FROM letter WHERE session < 0 AND posted_at < ?", (now - REPLIES_KEPT,))
+    return _add_letter(db, session, control, now)
+
+
+def unread(db: sqlite3.Connection, session: int) -> list[Letter]:
+    """The letters not yet answered, oldest first."""
+    wanted = "SELECT number, control, posted_at FROM letter WHERE session = ? ORDER BY number"
+    return [Letter(*row) for row in db.execute(wanted, (session,))]
+
+
+def reply(db: sqlite3.Connection, session: int, letter: int, reply: Reply, now: float) -> None:
+    """Answer a letter; nothing happens if it is answered already."""
+    statement = "DELETE FROM letter WHERE number = ? AND session = ?"
+    if db.execute(statement, (letter, session)).rowcount:
+        _add_letter(db, -letter, msgspec.json.encode(reply), now)
+
+
+def reply_to(db: sqlite3.Connection, letter: int) -> Reply | None:
+    """What became of a letter."""
+    wanted = "SELECT control FROM letter WHERE session = ?"
+    row = db.execute(wanted, (-letter,)).fetchone()
+    return None if row is None else _decoder.decode(row[0])
+
+
+def addressees(db: sqlite3.Connection) -> set[str]:
+    """The sessions that have letters."""
+    wanted = "SELECT id FROM session WHERE key IN (SELECT session FROM letter)"
+    return {found for (found,) in db.execute(wanted)}
+
+
+def _add_letter(db: sqlite3.Connection, session: int, content: bytes, now: float) -> int:
+    fields = (session, content, now)
+    return db.execute(_ADD_LETTER, (*fields, checksums.of(*fields))).lastrowid or 0

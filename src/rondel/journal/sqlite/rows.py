@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from hashlib import sha256
 from typing import Any
 
 from rondel.errors import JournalCorrupt
 from rondel.journal.codec import decode_value
-from rondel.journal.rules import cursor, parse_cursor
+from rondel.journal.rules import cursor, graph_digest, parse_cursor
 from rondel.journal.sqlite import checksums
 from rondel.journal.store import DAMAGED, Due, Page, SessionRow
 
@@ -155,7 +154,7 @@ def check(row: tuple[Any, ...]) -> None:
 
 def graph_key(db: sqlite3.Connection, document: bytes, includes: bytes) -> int:
     """The key of a graph, which is stored once for all its sessions."""
-    digest = sha256(document + b"\n" + includes).digest()
+    digest = graph_digest(document, includes)
     db.execute(
         "INSERT OR IGNORE INTO graph (digest, document, includes) VALUES (?, ?, ?)",
         (digest, document, includes),

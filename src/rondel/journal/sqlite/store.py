@@ -16,20 +16,25 @@ from rondel.engine.ticks import AnyTick
 from rondel.errors import JournalError, UnknownSession, Unstorable
 from rondel.journal.attachments import used_in
 from rondel.journal.clock import Clock
-from rondel.journal.codec import encode_value
 from rondel.journal.compact import encode
 from rondel.journal.crash import ARMED, crash_point
-from rondel.journal.rules import check_deletable, check_fork
-from rondel.journal.sqlite import attachments, letters, rows, ticks, working_memory
-from rondel.journal.sqlite.backup import copy_to
+from rondel.journal.rules import (
+    JournalFindings,
+    batches,
+    check_deletable,
+    check_fork,
+    encoded_entries,
+    encoded_row,
+    packed,
+)
+from rondel.journal.sqlite import attachments, leases, rows, ticks, working_memory
 from rondel.journal.sqlite.batch import ENDS, WHERE_IT_ENDS
+from rondel.journal.sqlite.copies import copy_to
 from rondel.journal.sqlite.database import PAGE, PATIENCE, Database, Readers
-from rondel.journal.sqlite.leases import Leases
-from rondel.journal.sqlite.verify import JournalFindings, findings
-from rondel.journal.sqlite.write import Head, Write
-from rondel.journal.sqlite.writer import Writer
+from rondel.journal.sqlite.verify import findings
+from rondel.journal.sqlite.write import SqliteHead, Write
+from rondel.journal.sqlite.writer import SqliteWriter
 from rondel.journal.store import (
-    BATCH,
     ENDED,
     Due,
     Durable,
@@ -79,22 +84,19 @@ class SqliteStore:
         database = self._database = Database(path, durability, patience, salvaging=salvaging)
         self.path = database.path
         self._patience = patience
-        self._writer = Writer(database)
+        self._writer = SqliteWriter(database)
         self._readers = Readers(database)
-        self._heads: dict[str, Head] = {}
+        self._heads: dict[str, SqliteHead] = {}
         self._clock = Clock()
-        self._leases = Leases(self._clock)
+        self._leases = leases.Leases(self._clock)
 
     # Sessions
 
     def create(self, row: SessionRow, owner: str | None = None, ttl: float = 0.0) -> Durable:
         """Add a session, and lease it to `owner`."""
-        document = encode_value(row.document, f"the graph of session {row.id!r}")
-        includes = encode_value(row.includes, f"the files of session {row.id!r}")
-        inputs = encode_value(row.inputs, f"the inputs of session {row.id!r}")
-        labels = encode_value(row.labels, f"the labels of session {row.id!r}")
+        document, includes, inputs, labels = encoded_row(row)
         attached = used_in(row.inputs)
-        head = Head(row.id)
+        head = SqliteHead(row.id)
         head.owner = owner
 
         def insert(db: sqlite3.Connection) -> None:
@@ -247,11 +249,7 @@ class SqliteStore:
 
     def scan(self, id: str, start: int = 0) -> Iterator[Sequence[AnyTick]]:
         """The ticks in batches, for sessions of any length."""
-        while batch := self.read(id, start, start + BATCH):
-            yield batch
-            if len(batch) < BATCH:
-                return
-            start += BATCH
+        return batches(self.read, id, start)
 
     # Who drives a session
 
@@ -264,8 +262,8 @@ class SqliteStore:
             if left > _FRESH * ttl:
                 return Lease(owner, self._clock.now() + left)
 
-        def job(db: sqlite3.Connection) -> tuple[Lease, Head]:
-            head = Head(id, _key(db, id))
+        def job(db: sqlite3.Connection) -> tuple[Lease, SqliteHead]:
+            head = SqliteHead(id, _key(db, id))
             held = self._leases.running(db, id)
             if held is not None and held.owner != owner:
                 return Lease(held.owner, held.until, granted=False), head
@@ -304,27 +302,27 @@ class SqliteStore:
     def post(self, id: str, control: bytes) -> int:
         """Leave a control for whoever drives the session."""
         now = self._clock.now()
-        return self._writer.run(id, lambda db: letters.post(db, _key(db, id), control, now))
+        return self._writer.run(id, lambda db: leases.post(db, _key(db, id), control, now))
 
     def letters(self, id: str) -> list[Letter]:
         """The letters not yet answered, oldest first."""
         with self._readers.snapshot() as db:
-            return letters.unread(db, _key(db, id))
+            return leases.unread(db, _key(db, id))
 
     def reply(self, id: str, letter: int, refusal: str = "") -> None:
         """Answer a letter that leads to no tick."""
         said, now = Reply(None, refusal), self._clock.now()
-        self._writer.run_soon(id, lambda db: letters.reply(db, _key(db, id), letter, said, now))
+        self._writer.run_soon(id, lambda db: leases.reply(db, _key(db, id), letter, said, now))
 
     def reply_to(self, letter: int) -> Reply | None:
         """What became of a letter."""
         with self._readers.snapshot() as db:
-            return letters.reply_to(db, letter)
+            return leases.reply_to(db, letter)
 
     def pending(self, ids: Iterable[str] | None = None) -> set[str]:
         """Which sessions, or which of these, have letters."""
         with self._readers.snapshot() as db:
-            found = letters.addressees(db)
+            found = leases.addressees(db)
         return found if ids is None else found.intersection(ids)
 
     def changes(self) -> int:
@@ -336,7 +334,7 @@ class SqliteStore:
     def save_snapshot(self, id: str, n: int, blob: bytes, keep: int | None = None) -> Durable:
         """Keep what the first `n` ticks fold to."""
         head = self._head(id)
-        state = ticks.pack(blob)
+        state = packed(blob)
 
         def insert(db: sqlite3.Connection) -> None:
             ticks.keep_snapshot(db, head.key, n, state, keep)
@@ -352,7 +350,7 @@ class SqliteStore:
 
     def remember(self, promotion: Promotion, since: float, size: int) -> list[MemoryEntry]:
         """Make these the step's entries, and drop what is too old or too much."""
-        entries = working_memory.encoded(promotion)
+        entries = encoded_entries(promotion)
         return self._writer.run(
             promotion.session,
             lambda db: working_memory.remember(db, promotion, entries, since, size),
@@ -435,7 +433,7 @@ class SqliteStore:
         self._readers.close()
         self._writer.close()
 
-    def _head(self, id: str) -> Head:
+    def _head(self, id: str) -> SqliteHead:
         head = self._heads.get(id)
         if head is not None and head.error is not None:
             if head.key:
@@ -444,13 +442,18 @@ class SqliteStore:
             head = None
         if head is None:
             with self._readers.snapshot() as db:
-                found = Head(id, _key(db, id))
+                found = SqliteHead(id, _key(db, id))
                 found.place(*db.execute(ENDS + WHERE_IT_ENDS, (found.key,)).fetchone())
             head = self._heads.setdefault(id, found)
         return head
 
     def _changes(
-        self, head: Head, status: str | None, reason: str, letter: int | None, due: float | None
+        self,
+        head: SqliteHead,
+        status: str | None,
+        reason: str,
+        letter: int | None,
+        due: float | None,
     ) -> Callable[[sqlite3.Connection], None]:
         """The changes that go into the transaction of a tick."""
 
@@ -459,7 +462,7 @@ class SqliteStore:
                 head.until = 0.0
                 rows.set_status(db, head.key, status, reason, self._clock.now(), due)
             if letter is not None:
-                letters.reply(db, head.key, letter, Reply(head.length), self._clock.now())
+                leases.reply(db, head.key, letter, Reply(head.length), self._clock.now())
 
         return change
 

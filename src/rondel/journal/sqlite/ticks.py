@@ -7,17 +7,14 @@ tick at or after its end, to its start.
 from __future__ import annotations
 
 import sqlite3
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rondel.engine.ticks import AnyTick
 from rondel.errors import JournalCorrupt, UnknownSession
 from rondel.journal.compact import decode
+from rondel.journal.rules import unpacked
 from rondel.journal.sqlite import checksums
-
-_QUICK = 1
-"""The level of zlib that takes the least time."""
 
 MARK = 64
 """One tick in so many is indexed; the schema has the same number."""
@@ -146,7 +143,7 @@ def snapshots(db: sqlite3.Connection, id: str, at_most: int | None) -> Iterator[
             n, state, packed, checksum = row
             if checksum is not None and checksum != checksums.of(ancestor.key, n, state, packed):
                 state = b""  # a snapshot is only a shortcut: a damaged one is not used
-            yield n, _unpack(state) if packed else state
+            yield n, unpacked(state) if packed else state
 
 
 def keep_snapshot(db: sqlite3.Connection, key: int, n: int, state: bytes, keep: int | None) -> None:
@@ -161,15 +158,3 @@ def keep_snapshot(db: sqlite3.Connection, key: int, n: int, state: bytes, keep: 
             "(SELECT n FROM snapshot WHERE session = ? ORDER BY n DESC LIMIT ?)",
             (key, key, keep),
         )
-
-
-def pack(state: bytes) -> bytes:
-    """A snapshot as it is stored."""
-    return zlib.compress(state, _QUICK)
-
-
-def _unpack(state: bytes) -> bytes:
-    try:
-        return zlib.decompress(state)
-    except zlib.error:
-        return b""

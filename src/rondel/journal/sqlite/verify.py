@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
 
 from rondel.errors import JournalCorrupt, JournalError
+from rondel.journal.rules import JournalFindings, SessionFindings, graph_digest
 from rondel.journal.sqlite import checksums, rows, working_memory
 from rondel.journal.sqlite.database import UNREADABLE
 
@@ -60,28 +60,6 @@ _DANGLING: dict[str, str] = {
         "WHERE most > coalesce((SELECT seq FROM sqlite_sequence s WHERE s.name = used.name), 0)"
     ),
 }
-
-
-@dataclass(slots=True)
-class SessionFindings:
-    """The findings about one session."""
-
-    key: int
-    id: str
-    ticks: int = 0
-    """The number of its own ticks, without a shared past."""
-    unsealed: int = 0
-    """How many of them have no checksum, because an earlier version wrote them."""
-    problems: list[str] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class JournalFindings:
-    """The findings about a file and every session in it."""
-
-    file: list[str]
-    """Damage that belongs to no session."""
-    sessions: list[SessionFindings]
 
 
 def findings(db: sqlite3.Connection) -> JournalFindings:
@@ -151,7 +129,7 @@ def _graphs(db: sqlite3.Connection) -> list[str]:
     return [
         f"graph {key} does not fit its checksum"
         for key, digest, document, includes in rows
-        if sha256(document + b"\n" + includes).digest() != digest
+        if graph_digest(document, includes) != digest
     ]
 
 

@@ -13,7 +13,8 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from rondel.errors import JournalError
-from rondel.journal.codec import decode_value, encode_value
+from rondel.journal.codec import decode_value
+from rondel.journal.rules import EncodedEntry
 from rondel.journal.sqlite import checksums
 from rondel.journal.store import Group, GroupSummary, MemoryEntry, Promotion
 
@@ -33,8 +34,6 @@ ON CONFLICT (own, name, session, address, number) DO UPDATE SET
     data = excluded.data, confidence = excluded.confidence
 """
 
-Encoded = list[tuple[MemoryEntry, bytes, bytes]]
-
 
 def explained(call: Callable[P, T]) -> Callable[P, T]:
     """The call, with its errors turned into those of working memory."""
@@ -49,18 +48,13 @@ def explained(call: Callable[P, T]) -> Callable[P, T]:
     return safe
 
 
-def encoded(promotion: Promotion) -> Encoded:
-    """The entries with their values as JSON; raises if JSON cannot hold one."""
-    what = f"what {promotion.address} of session {promotion.session!r} emitted"
-    return [
-        (entry, encode_value(entry.content, what), encode_value(entry.data, what))
-        for entry in promotion.entries
-    ]
-
-
 @explained
 def remember(
-    db: sqlite3.Connection, promotion: Promotion, entries: Encoded, since: float, size: int
+    db: sqlite3.Connection,
+    promotion: Promotion,
+    entries: list[EncodedEntry],
+    since: float,
+    size: int,
 ) -> list[MemoryEntry]:
     """Make these the step's entries, and drop what is too old or too much."""
     group = _key(promotion.group)

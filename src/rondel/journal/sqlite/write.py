@@ -7,10 +7,11 @@ import sqlite3
 from collections.abc import Callable
 
 from rondel.errors import RondelError
+from rondel.journal.rules import settle
 from rondel.journal.sqlite.checksums import first
 
 
-class Head:
+class SqliteHead:
     """Where a session's ticks end, as far as this process has written them."""
 
     __slots__ = ("error", "id", "key", "last", "length", "owner", "stored", "sum", "until")
@@ -47,7 +48,7 @@ class Write:
 
     def __init__(
         self,
-        head: Head,
+        head: SqliteHead,
         record: bytes | None,
         also: Callable[[sqlite3.Connection], object] | None = None,
         deadline: float | None = None,
@@ -65,19 +66,8 @@ class Write:
         self.future: asyncio.Future[None] | None = None
         """None if nobody can wait for it."""
 
-    def settle(self) -> None:
-        """It is durable or has failed: the waiting caller goes on, in a later turn of its loop."""
-        future = self.future
-        if future is None or future.done():
-            return
-        if self.error is None:
-            future.set_result(None)
-        else:
-            future.set_exception(self.error)
-            future.exception()  # marked as seen: the session's next write raises it again
-
 
 def settle_all(writes: list[Write]) -> None:
     """Let all callers that wait for these go on; called in their loop."""
     for write in writes:
-        write.settle()
+        settle(write.future, write.error)

@@ -32,7 +32,7 @@ from rondel.journal.sqlite.database import NAP, PAGE, Database, is_busy, rollbac
 from rondel.journal.sqlite.follower import Follower
 from rondel.journal.sqlite.log import Log
 from rondel.journal.sqlite.openings import Openings
-from rondel.journal.sqlite.write import Head, Write, settle_all
+from rondel.journal.sqlite.write import SqliteHead, Write, settle_all
 from rondel.journal.store import Durable
 
 SLOW = 0.001
@@ -48,7 +48,7 @@ T = TypeVar("T")
 Job = Callable[[sqlite3.Connection], T]
 
 
-class Writer:
+class SqliteWriter:
     """Takes writes from any thread and any event loop, and keeps their order."""
 
     def __init__(self, database: Database) -> None:
@@ -58,7 +58,7 @@ class Writer:
         self._writing = threading.Lock()
         self._follower = Follower(self._db, self._writing)
         self._stopped: RondelError | None = None
-        self._latest: Head | None = None
+        self._latest: SqliteHead | None = None
         self._turn: asyncio.AbstractEventLoop | None = None
         """The loop that will commit the queue at the end of its turn."""
         self._pace = 0.0
@@ -72,7 +72,7 @@ class Writer:
 
     # What the store asks for
 
-    def append(self, head: Head, record: bytes) -> Durable:
+    def append(self, head: SqliteHead, record: bytes) -> Durable:
         """Queue a tick; None if it is durable already."""
         loop = self._turn
         if loop is not None and loop is _running_loop() and self._stopped is None:
@@ -156,7 +156,7 @@ class Writer:
         except JournalLocked:
             if _running_loop() is None:
                 raise
-            self._queue.append(Write(Head(id), None, job, alone=True))
+            self._queue.append(Write(SqliteHead(id), None, job, alone=True))
             self._ring()
 
     def ready(self) -> Durable:
@@ -167,7 +167,7 @@ class Writer:
         try:
             self.run("", lambda _: None, must_last=False, patient=False)
         except JournalLocked:
-            waiting = self._enqueue(Write(Head(""), None), loop)
+            waiting = self._enqueue(Write(SqliteHead(""), None), loop)
             self._ring()
             return waiting
         return None
@@ -350,7 +350,7 @@ class Writer:
             self._wake(batch)
             return error
 
-    def _follow(self, head: Head, record: bytes) -> bool:
+    def _follow(self, head: SqliteHead, record: bytes) -> bool:
         """Write a tick on the fast path; False if that does not apply."""
         if ARMED:
             crash_point("before_commit")
