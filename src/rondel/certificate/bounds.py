@@ -9,6 +9,7 @@ from rondel.certificate.flow import Flow, gives_key
 from rondel.certificate.forest import Body
 from rondel.certificate.guaranteed import fires_along, is_contract_way, is_sure
 from rondel.certificate.loop_paths import Allowed, LoopPaths
+from rondel.graph.components import reached
 from rondel.graph.guarantees import Guarantee, LoopGuard, Telling, keeps_to
 from rondel.graph.plan import Plan, PlanEdge
 from rondel.graph.spec import LoopSpec
@@ -248,15 +249,8 @@ class Prover:
 
     def _leading_to(self, body: Body, node: int) -> set[int]:
         """The nodes that cannot run in a round without this one running in it too."""
-        leading = {node}
-        work = [node]
         plain = set(body.plain)
-        while work:
-            for source in self._sure_sources(body, work.pop()):
-                if source in plain and source not in leading:
-                    leading.add(source)
-                    work.append(source)
-        return leading
+        return reached([node], lambda to: plain.intersection(self._sure_sources(body, to)))
 
     def _sure_sources(self, body: Body, node: int) -> Iterator[int]:
         """The nodes that trigger this one whenever they run."""

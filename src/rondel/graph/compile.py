@@ -15,7 +15,7 @@ from operator import attrgetter
 from msgspec.structs import replace
 
 from rondel.errors import GraphError, Problem
-from rondel.graph.components import ordering_of, strong_components
+from rondel.graph.components import ordering_of, reached, strong_components
 from rondel.graph.guarantees import recall_of
 from rondel.graph.plan import (
     CONTRACT_LABELS,
@@ -127,7 +127,8 @@ class _Compiler:
         self._number(graph, owner)
         starts = [self._index[name] for name in graph.start]
         everyone = sorted(self._index.values())
-        reachable = self._reachable(starts)
+        out = self._out
+        reachable = reached(starts, lambda node: [e.target for e in out[node] if e.trigger])
         dialect = graph.dialect
         nodes = [node for node in everyone if dialect.data_edges_bind or node in reachable]
         scope = self._scope(nodes, set(everyone), None, starts, None, 0, dialect)
@@ -139,16 +140,6 @@ class _Compiler:
         self._check_starts(scope)
         self._compile_loops(scope)
         return scope
-
-    def _reachable(self, starts: Sequence[int]) -> set[int]:
-        seen = set(starts)
-        work = list(starts)
-        while work:
-            for edge in self._out[work.pop()]:
-                if edge.trigger and edge.target not in seen:
-                    seen.add(edge.target)
-                    work.append(edge.target)
-        return seen
 
     def _compile_loops(self, scope: Scope) -> None:
         """Depth first: a loop with one entry always, further entries while the budget lasts."""

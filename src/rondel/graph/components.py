@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
+
+Vertex = TypeVar("Vertex", int, str)
 
 Edge = tuple[int, int]
 
@@ -155,18 +157,13 @@ def ordering_of(
     return Ordering(tuple(order.levels(roots)), waits, tuple([tuple(c.items()) for c in settles]))
 
 
-def unreachable(
-    ids: Sequence[str], triggers: Iterable[tuple[str, str]], start: Iterable[str]
-) -> list[str]:
-    """The nodes that cannot be reached over trigger edges, in file order."""
-    after: dict[str, list[str]] = {}
-    for source, target in triggers:
-        after.setdefault(source, []).append(target)
-    reached = set(start)
-    todo = list(reached)
-    while todo:
-        for target in after.get(todo.pop(), ()):
-            if target not in reached:
-                reached.add(target)
-                todo.append(target)
-    return [node for node in ids if node not in reached]
+def reached(start: Iterable[Vertex], after: Callable[[Vertex], Iterable[Vertex]]) -> set[Vertex]:
+    """Everything that can be reached, the start included; `after` tells what comes next."""
+    seen = set(start)
+    work = list(seen)
+    while work:
+        for target in after(work.pop()):
+            if target not in seen:
+                seen.add(target)
+                work.append(target)
+    return seen

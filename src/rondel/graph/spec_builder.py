@@ -9,7 +9,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from rondel.graph import components, schema
+from rondel.graph import schema
+from rondel.graph.components import reached
 from rondel.graph.names import Names, Vocabulary
 from rondel.graph.sentences import misplaced, validate
 from rondel.graph.source import Path, Report, Source, path_text, value_at
@@ -421,8 +422,12 @@ class SpecBuilder:
         self._warn(("edges", place), message, "remove it, or make the two differ")
 
     def _warn_unreachable(self, edges: tuple[EdgeSpec, ...], start: list[str]) -> None:
-        triggers = [(edge.source, edge.target) for edge in edges if edge.trigger]
-        for name in components.unreachable(list(self.ids), triggers, start):
+        after: dict[str, list[str]] = {name: [] for name in self.ids}
+        for edge in edges:
+            if edge.trigger:
+                after[edge.source].append(edge.target)
+        reachable = reached(start, after.__getitem__)
+        for name in [name for name in self.ids if name not in reachable]:
             message = f"nothing can reach the node {name!r} from the start"
             hint = "lead an edge to it, name it in 'start', or remove it"
             self._warn(("nodes", self.ids[name]), message, hint)
