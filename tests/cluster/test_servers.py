@@ -109,6 +109,29 @@ def test_stopped_at_another_server_within_two_seconds_of_a_long_node(servers: Cl
     assert time.monotonic() - began < 2
 
 
+def test_a_server_goes_on_with_what_another_leaves_and_who_watches_may_come_over(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    url = postgres.new_database(postgres_url)
+    (tmp_path / "slow.yaml").write_text(LOOP)
+    try:
+        with served(tmp_path, url) as (process, one), served(tmp_path, url) as (_, two):
+            id = submit(one, "slow")
+            where = f"/api/v1/sessions/{id}/events"
+            with one.stream("GET", where) as stream:
+                events = parsed(stream.iter_lines())
+                seen = [event for _, event in zip(range(8), events, strict=False)]
+                process.terminate()
+                seen = [event for event in [*seen, *events] if event["_id"] is not None]
+            last = {"Last-Event-ID": str(seen[-1]["_id"])}
+            with two.stream("GET", where, headers=last) as stream:
+                seen += [each for each in parsed(stream.iter_lines()) if each["_id"] is not None]
+            assert _is_over(seen[-1])
+            assert [int(str(event["_id"])) for event in seen] == list(range(1, len(seen) + 1))
+    finally:
+        postgres.drop_database(postgres_url, url)
+
+
 def test_sessions_in_a_file_are_left_to_nobody(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

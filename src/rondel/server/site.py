@@ -24,6 +24,7 @@ from rondel.server.problems import Refusal
 from rondel.server.rate_limiter import RateLimiter
 from rondel.server.secret_store import Secrets
 from rondel.server.server_database import ServerDatabase
+from rondel.server.takeover import Takeover
 from rondel.server.tokens import Tokens
 from rondel.sessions.engine import Engine
 from rondel.sessions.graphs_folder import GraphsFolder
@@ -61,6 +62,7 @@ class Site:
         self.hooks = Hooks(database, allow_private=options.allow_private)
         self.deliveries = Deliveries(engine, database, self.hooks)
         self.hub = Hub(engine, options)
+        self.takeover = Takeover(engine, lambda: self.has_room)
         self.hub.feed.listeners += [
             self.metrics.changed,
             self.facts.changed,
@@ -80,6 +82,8 @@ class Site:
             guard(asyncio.get_running_loop())
         self.hub.open()
         await self.engine.recover()
+        if self.options.dispatcher is None:
+            self.takeover.open()
         self.facts.open()
         self.deliveries.open()
         self.ready = True
@@ -87,6 +91,7 @@ class Site:
     async def close(self) -> None:
         """End all streams, and release all sessions."""
         self.hub.close()
+        await self.takeover.close()
         await self.facts.close()
         await self.deliveries.close()
         await self.engine.drain(self.options.grace)
@@ -109,10 +114,15 @@ class Site:
         if self.hub.closing:
             raise Refusal(503, "closing", "the server is going away; try again in a moment")
 
+    @property
+    def has_room(self) -> bool:
+        """Whether one more session may be under way."""
+        return not self.hub.closing and self.engine.under_way < self.options.limits.sessions
+
     def demand_room(self) -> None:
         """Raise Refusal if too many sessions are under way."""
-        most = self.options.limits.sessions
-        if self.engine.under_way >= most:
+        if not self.has_room:
+            most = self.options.limits.sessions
             raise Refusal(
                 429, "too_many_sessions", f"{most:,} sessions are under way; wait for some", 5.0
             )
