@@ -39,10 +39,10 @@ NOTICED = 2.0
 class BridgeModel:
     """Asks a real model until it answers, within the limits of its provider."""
 
-    def __init__(self, config: RealConfig, endpoint: Endpoint, registry: Registry) -> None:
+    def __init__(self, config: RealConfig, registry: Registry) -> None:
         self._config = config
         self._registry = registry
-        self._endpoint = endpoint
+        self._endpoint = endpoint = config.endpoint()
         self._backoff = Backoff(config.attempts, config.backoff)
         self._limiter = limiter_of(endpoint.provider.name, endpoint.address)
         self._exchange: Exchange | None = None
@@ -158,10 +158,6 @@ def _exchange_with(endpoint: Endpoint) -> Exchange:
     return Exchange(endpoint)
 
 
-def _build(config: RealConfig, registry: Registry) -> BridgeModel:
-    return BridgeModel(config, config.endpoint(), registry)
-
-
 CLOUDS: dict[str, type[RealConfig]] = {"bedrock": BedrockConfig, "vertex": VertexConfig}
 
 
@@ -170,4 +166,4 @@ def register(registry: Registry) -> None:
     for real in PROVIDERS:
         base = CLOUDS.get(real.name, RealConfig)
         config = config_of(real, base, f"{real.name.capitalize()}Config")
-        registry.provider(real.name, config, _build)
+        registry.provider(real.name, config, BridgeModel)

@@ -44,9 +44,9 @@ class EmbedderConfig(ServedConfig):
 class BridgeEmbedder:
     """Embeds with a real model, each text once, within the limits of its provider."""
 
-    def __init__(self, config: EmbedderConfig, endpoint: Endpoint) -> None:
+    def __init__(self, config: EmbedderConfig) -> None:
         self._config = config
-        self._endpoint = endpoint
+        self._endpoint = endpoint = config.endpoint()
         self._backoff = Backoff(config.attempts, config.backoff)
         self._limiter = limiter_of(endpoint.provider.name, endpoint.address)
         self._exchange: EmbeddingExchange | None = None
@@ -101,9 +101,10 @@ class BridgeEmbedder:
     def _usage(self, reported: int, texts: list[str], duration: float) -> Usage:
         """The reported usage; Google's API reports none."""
         taken = plausible(reported) or sum(count_tokens(text) for text in texts)
-        tariff, model = self._endpoint.tariff, self._endpoint.model
-        price = (None if tariff is None else tariff.usd(taken, 0)) or 0.0
-        return Usage(model, taken, 0, price, duration, estimated=not plausible(reported))
+        price = self._endpoint.tariff.usd(taken, 0) or 0.0
+        return Usage(
+            self._endpoint.model, taken, 0, price, duration, estimated=not plausible(reported)
+        )
 
 
 def _exchange_with(endpoint: Endpoint, config: EmbedderConfig) -> EmbeddingExchange:
@@ -112,12 +113,8 @@ def _exchange_with(endpoint: Endpoint, config: EmbedderConfig) -> EmbeddingExcha
     return EmbeddingExchange(endpoint, config.dimensions)
 
 
-def _build(config: EmbedderConfig, _registry: Registry) -> BridgeEmbedder:
-    return BridgeEmbedder(config, config.endpoint())
-
-
 def register(registry: Registry) -> None:
     """Add every provider whose dialect has embeddings."""
     for real in EMBEDDING:
         config = config_of(real, EmbedderConfig, f"{real.name.capitalize()}EmbedderConfig")
-        registry.embedder(real.name, config, _build)
+        registry.embedder(real.name, config, lambda config, _: BridgeEmbedder(config))

@@ -23,10 +23,10 @@ class Endpoint:
     provider: RealProvider
     model: str
     address: str = field(repr=False)
-    key: str | None = field(default=None, repr=False)
-    params: Params = field(default_factory=Params)
+    key: str | None = field(repr=False)
+    params: Params
+    tariff: Tariff
     stream: bool = True
-    tariff: Tariff | None = None
     responses: bool = False
     """Whether OpenAI's Responses API is used instead of Chat Completions."""
     hints: bool = True

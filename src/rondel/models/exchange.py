@@ -168,8 +168,6 @@ class Exchange:
 
     def _price(self, taken: int, given: int, cached: int = 0, written: int = 0) -> float:
         tariff = self._endpoint.tariff
-        if tariff is None:
-            return 0.0
         return tariff.usd(taken, given, cache_read=cached, cache_write=written) or 0.0
 
 

@@ -67,7 +67,7 @@ class ServedConfig(ProviderConfig):
             self._address(),
             self._key(),
             Params.model_validate(self.params),
-            tariff=self.tariff,
+            self.tariff,
             place=self.place,
         )
 
