@@ -43,6 +43,10 @@ class GoingOn(Foreground):
     strict_code: StrictCode = False
     by: By = None
 
+    def open(self) -> Engine:
+        """The engine of the database, with what it may do."""
+        return open_existing(self.db, self.allow_python, self.allow_commands, self.strict_code)
+
 
 # Those that go on with the session here
 
@@ -100,7 +104,7 @@ async def _open_up(
     id: str, control: Answer | Unlock, file: str | None, no_run: bool, going_on: GoingOn
 ) -> int:
     """Answer or unlock a session, and go on with it here unless another process drives it."""
-    async with going_on.open(going_on.strict_code) as engine:
+    async with going_on.open() as engine:
         session = find(engine, id)
         how = next_commands(session, going_on.db)
         if isinstance(control, Unlock):
@@ -154,7 +158,7 @@ def resume(
 async def _resume(
     id: str, file: str | None, answers: list[str], free: bool, going_on: GoingOn
 ) -> int:
-    async with going_on.open(going_on.strict_code) as engine:
+    async with going_on.open() as engine:
         session = find(engine, id)
         if session.is_over:
             return going_on.report(session)

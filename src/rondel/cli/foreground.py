@@ -63,9 +63,9 @@ class Foreground:
     db: Db = None
     debug: Debug = False
 
-    def open(self, strict_code: bool = False) -> Engine:
+    def open(self) -> Engine:
         """The engine of the database, with what it may do."""
-        return open_existing(self.db, self.allow_python, self.allow_commands, strict_code)
+        return open_existing(self.db, self.allow_python, self.allow_commands)
 
     async def show(
         self,

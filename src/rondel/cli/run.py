@@ -57,7 +57,7 @@ class RunOptions(Foreground):
             hint = Names(DURABILITIES, what="there are").hint(self.durability)
             raise CallError(f"--durability: there is no {self.durability!r}; {hint}")
 
-    def open(self, strict_code: bool = False) -> Engine:  # noqa: ARG002
+    def open(self) -> Engine:
         """The engine of the database, which need not exist yet."""
         durability = cast("Durability", self.durability)
         return open_new(self.db, durability, self.allow_python, self.allow_commands)
