@@ -202,7 +202,7 @@ def test_an_engine_that_breaks_is_told_in_one_line(
     def broken(*_: object) -> None:
         raise RuntimeError("out of cheese")
 
-    monkeypatch.setattr("rondel.journal.sqlite.writer.Writer.append", broken)
+    monkeypatch.setattr("rondel.journal.sqlite.writer.SqliteWriter.append", broken)
     ran = call("run", graph_file(graphs.LOOP))
     assert ran.code == 1
     assert ran.err == (
