@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -18,6 +20,8 @@ from rondel.sessions.local_sessions import LEASE
 from tests.cluster.fleet import bringing, registry
 
 ROOT = Path(__file__).parents[2]
+
+PATIENCE = 60.0
 
 ROUNDS = """
 version: 1
@@ -51,6 +55,24 @@ graph:
     - {from: a, to: ask}
     - {from: ask, to: done}
 """
+
+
+async def all_ended(sessions: list[Session]) -> None:
+    async with asyncio.timeout(PATIENCE):
+        for session in sessions:
+            assert (await session.result()).status == "completed"
+
+
+async def marked(marks: Path, lines: int = 1) -> None:
+    """Wait until so many steps have begun."""
+
+    def look() -> None:
+        deadline = time.monotonic() + PATIENCE
+        while not marks.exists() or len(marks.read_text().splitlines()) < lines:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+    await asyncio.to_thread(look)
 
 
 class Fleet:

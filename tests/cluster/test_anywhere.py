@@ -14,14 +14,7 @@ from rondel import Event, Session
 from rondel.dispatch.submitting import SubmittingEngine
 from rondel.errors import WrongState
 from rondel.testing.journal_suite import in_loop
-from tests.cluster.harness import ASKING, ROUNDS, Fleet, graph, server
-
-PATIENCE = 60.0
-
-
-@pytest.fixture
-def marks(tmp_path: Path) -> Path:
-    return tmp_path / "marks"
+from tests.cluster.harness import ASKING, PATIENCE, ROUNDS, Fleet, graph, server
 
 
 @pytest.fixture

@@ -10,8 +10,7 @@ import pytest
 from rondel.dispatch.dispatcher import group_name
 from rondel.dispatch.worker import share
 from rondel.journal.store import SessionRow
-from tests.cluster.harness import Fleet, graph, server
-from tests.cluster.test_workers import all_ended, marked
+from tests.cluster.harness import Fleet, all_ended, graph, marked, server
 
 ONE_NODE = """
 version: 1

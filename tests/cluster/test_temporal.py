@@ -18,16 +18,19 @@ from temporalio.client import Client
 from temporalio.worker import Worker
 
 from rondel.cli import main
-from tests.cluster.harness import ASKING, ROOT, ROUNDS, Fleet, check_each_step_ran_once, graph
+from tests.cluster.harness import (
+    ASKING,
+    ROOT,
+    ROUNDS,
+    Fleet,
+    all_ended,
+    check_each_step_ran_once,
+    graph,
+    marked,
+)
 from tests.cluster.harness import server as submitting
-from tests.cluster.test_workers import all_ended, marked
 
 PATIENCE = 60.0
-
-
-@pytest.fixture
-def marks(tmp_path: Path) -> Path:
-    return tmp_path / "marks"
 
 
 async def test_a_worker_that_is_killed_is_taken_over(

@@ -12,7 +12,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from rondel import Engine, Session
+from rondel import Engine
 from rondel.dispatch.worker import FEW
 from rondel.testing.journal_suite import done, in_loop, row
 from tests import postgres
@@ -20,38 +20,16 @@ from tests.cluster.campaign import Campaign
 from tests.cluster.fleet import registry
 from tests.cluster.harness import (
     ASKING,
+    PATIENCE,
     ROOT,
     ROUNDS,
     Fleet,
+    all_ended,
     check_each_step_ran_once,
     graph,
+    marked,
     server,
 )
-
-PATIENCE = 60.0
-
-
-@pytest.fixture
-def marks(tmp_path: Path) -> Path:
-    return tmp_path / "marks"
-
-
-async def all_ended(sessions: list[Session]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        for session in sessions:
-            assert (await session.result()).status == "completed"
-
-
-async def marked(marks: Path, lines: int = 1) -> None:
-    """Wait until so many steps have begun."""
-
-    def look() -> None:
-        deadline = time.monotonic() + PATIENCE
-        while not marks.exists() or len(marks.read_text().splitlines()) < lines:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-
-    await asyncio.to_thread(look)
 
 
 def until_jobs(url: str, status: str, count: int) -> None:

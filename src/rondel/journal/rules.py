@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
+from typing import Protocol
 
 from rondel.engine.ticks import AnyTick
 from rondel.errors import CallError, LeaseLost, RondelError, WrongState
@@ -132,15 +134,38 @@ def unpacked(state: bytes) -> bytes:
         return b""
 
 
-def settle(future: asyncio.Future[None] | None, error: RondelError | None) -> None:
-    """In the loop of the caller who waits: the write is durable, or has this error."""
-    if future is None or future.done():
-        return
-    if error is None:
-        future.set_result(None)
-    else:
-        future.set_exception(error)
-        future.exception()  # marked as seen: the session's next write raises it again
+class Awaited(Protocol):
+    """A write, and the future of whoever waits for it."""
+
+    future: asyncio.Future[None] | None
+    error: RondelError | None
+
+
+def wake(writes: Sequence[Awaited], here: asyncio.AbstractEventLoop | None = None) -> None:
+    """These writes are durable or have their error: all who wait go on, with one call for each
+    loop; `here` is the running one."""
+    waited: dict[asyncio.AbstractEventLoop, list[Awaited]] = {}
+    for write in writes:
+        if write.future is not None:
+            waited.setdefault(write.future.get_loop(), []).append(write)
+    for loop, some in waited.items():
+        if loop is here:
+            _settle(some)
+        else:
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(_settle, some)
+
+
+def _settle(writes: list[Awaited]) -> None:
+    for write in writes:
+        future, error = write.future, write.error
+        if future is None or future.done():
+            continue
+        if error is None:
+            future.set_result(None)
+        else:
+            future.set_exception(error)
+            future.exception()  # marked as seen: the session's next write raises it again
 
 
 # Verifying

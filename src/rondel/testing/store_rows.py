@@ -9,7 +9,10 @@ from typing import Any
 
 from rondel.engine.message import Message
 from rondel.engine.ticks import Finished
-from rondel.journal.store import Durable, SessionRow
+from rondel.journal.store import SessionRow
+from rondel.journal.store import finish as done
+
+__all__ = ["HOUR", "done", "in_loop", "row", "tick"]
 
 HOUR = 3600.0
 
@@ -33,9 +36,3 @@ def in_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., Non
         asyncio.run(test(*args, **kwargs))
 
     return run
-
-
-async def done(durable: Durable) -> None:
-    """Wait until it is durable."""
-    if durable is not None:
-        await durable

@@ -10,7 +10,7 @@ import asyncio
 import math
 import threading
 import time
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable
 
 import psycopg
@@ -21,7 +21,7 @@ from rondel.journal.crash import ARMED, crash_point
 from rondel.journal.postgres.batch import write
 from rondel.journal.postgres.change import Change, PostgresHead
 from rondel.journal.postgres.database import Connection, PostgresDatabase, is_away
-from rondel.journal.rules import settle
+from rondel.journal.rules import wake
 from rondel.journal.store import Durable
 
 MOST = 1000
@@ -185,26 +185,13 @@ class PostgresWriter:
         """Tell everybody who waits, with one call for each loop."""
         if ARMED:
             crash_point("before_wake")
-        loops: dict[asyncio.AbstractEventLoop, list[Change]] = defaultdict(list)
-        for change in batch:
-            if change.future is not None:
-                loops[change.future.get_loop()].append(change)
         with self._done:
             for change in batch:
                 change.is_over = True
             self._done.notify_all()
-        for loop, changes in loops.items():
-            try:
-                loop.call_soon_threadsafe(_settle_all, changes)
-            except RuntimeError:
-                continue  # the loop is closed: nobody waits any more
+        wake(batch)
 
 
 def _may_pass(error: psycopg.Error, tries: int) -> bool:
     """Whether trying again may help."""
     return is_away(error) or (isinstance(error, _COLLISIONS) and tries < _TRIES)
-
-
-def _settle_all(changes: list[Change]) -> None:
-    for change in changes:
-        settle(change.future, change.error)

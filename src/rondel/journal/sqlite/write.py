@@ -7,7 +7,6 @@ import sqlite3
 from collections.abc import Callable
 
 from rondel.errors import RondelError
-from rondel.journal.rules import settle
 from rondel.journal.sqlite.checksums import first
 
 
@@ -65,9 +64,3 @@ class Write:
         self.error: RondelError | None = None
         self.future: asyncio.Future[None] | None = None
         """None if nobody can wait for it."""
-
-
-def settle_all(writes: list[Write]) -> None:
-    """Let all callers that wait for these go on; called in their loop."""
-    for write in writes:
-        settle(write.future, write.error)

@@ -16,7 +16,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
 from typing import TypeVar
 
 from rondel.errors import (
@@ -27,12 +26,13 @@ from rondel.errors import (
     RondelError,
 )
 from rondel.journal.crash import ARMED, crash_point
+from rondel.journal.rules import wake
 from rondel.journal.sqlite.batch import apply
 from rondel.journal.sqlite.database import NAP, PAGE, Database, is_busy, rollback
 from rondel.journal.sqlite.follower import Follower
 from rondel.journal.sqlite.log import Log
 from rondel.journal.sqlite.openings import Openings
-from rondel.journal.sqlite.write import SqliteHead, Write, settle_all
+from rondel.journal.sqlite.write import SqliteHead, Write
 from rondel.journal.store import Durable
 
 SLOW = 0.001
@@ -460,13 +460,4 @@ class SqliteWriter:
         """Wake the waiting callers, with one call for each loop; `here` is the running one."""
         if ARMED:
             crash_point("before_wake")
-        waited: dict[asyncio.AbstractEventLoop, list[Write]] = {}
-        for write in batch:
-            if write.future is not None:
-                waited.setdefault(write.future.get_loop(), []).append(write)
-        for loop, writes in waited.items():
-            if loop is here:
-                settle_all(writes)
-            else:
-                with suppress(RuntimeError):  # the loop is closed: no caller waits any more
-                    loop.call_soon_threadsafe(settle_all, writes)
+        wake(batch, here)
