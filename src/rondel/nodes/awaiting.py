@@ -13,6 +13,16 @@ Finish = Callable[[Any, Context], Outcome]
 """Makes an outcome of what a function returned."""
 
 
+async def call(
+    function: Callable[[Context], Awaitable[Any]], finish: Finish, ctx: Context
+) -> Outcome:
+    """Call an async function and wait for what it returns.
+
+    It is not called before somebody waits: a coroutine that nobody awaits is warned of.
+    """
+    return finish(await function(ctx), ctx)
+
+
 async def call_in_thread(
     function: Callable[[Context], Any], finish: Finish, ctx: Context
 ) -> Outcome:

@@ -12,7 +12,7 @@ from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit, Nothing, Outcome, Suspend
 from rondel.errors import CallError, StepFailed
 from rondel.graph.guarantees import Calls, Guarantee
-from rondel.nodes.awaiting import call_in_thread, do_now, settle
+from rondel.nodes.awaiting import call, call_in_thread, do_now, settle
 
 MESSAGE: Final = Message
 """A constant, so that compiled code does not look up its name."""
@@ -43,7 +43,7 @@ class FunctionProcessor:
 
     def process(self, ctx: Context) -> Coroutine[Any, Any, Outcome]:
         """Call the function and wait for what it returns."""
-        return settle(self._function(ctx), self.finish, ctx)
+        return call(self._function, self.finish, ctx)
 
     def finish(self, result: Any, ctx: Context) -> Outcome:
         """The outcome for what the function returned."""

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import inspect
 import threading
 from enum import StrEnum
 from typing import Any
@@ -125,3 +126,15 @@ def test_an_unknown_function_is_a_config_error_with_the_nearest() -> None:
     assert problems("function", {"name": "shuot"}, shout=str) == [
         "name: there is no function named 'shuot'; did you mean 'shout'?"
     ]
+
+
+def test_an_async_function_is_not_called_before_somebody_waits_for_its_node() -> None:
+    called = []
+
+    async def noting(inp: Any) -> None:
+        called.append(inp)
+
+    waiting = function_processor(noting).process(FakeContext())
+    assert inspect.iscoroutine(waiting)
+    waiting.close()
+    assert not called
