@@ -101,7 +101,8 @@ class Catalogue:
         """All patterns, those with the most fixed text first, because they are the most
         specific."""
         made = [_pattern(*pair) for pair in self._sentences.items() if PLACE.search(pair[0])]
-        return sorted((each for each in made if each.anchor.strip(" :;,.()'")), key=_weight)
+        useful = [each for each in made if each.anchor.strip(" :;,.()'")]
+        return sorted(useful, key=lambda each: each.fixed, reverse=True)
 
 
 def catalogue_of(language: str) -> Catalogue:
@@ -111,11 +112,6 @@ def catalogue_of(language: str) -> Catalogue:
         if file.name.endswith(".json"):
             sentences |= json.loads(file.read_text("utf-8"))
     return Catalogue(sentences)
-
-
-def names_in(template: str) -> set[str]:
-    """The names of a template's values."""
-    return set(PLACE.findall(template))
 
 
 def _pattern(template: str, sentence: str) -> _Pattern:
@@ -145,7 +141,3 @@ def _is_whole(text: str) -> bool:
         elif sign in BRACKETS and (not opened or opened.pop() != BRACKETS[sign]):
             return False
     return not opened
-
-
-def _weight(pattern: _Pattern) -> int:
-    return -pattern.fixed

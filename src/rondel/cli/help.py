@@ -7,7 +7,7 @@ from __future__ import annotations
 import inspect
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from typer.core import TyperCommand, TyperOption
@@ -110,15 +110,11 @@ def _about(param: Any, ctx: Any) -> str:
     record = param.get_help_record(ctx)
     found = EXTRA.search(str(record[1])[len(told) :]) if record else None
     extras = [_extra(each) for each in found[1].split("; ")] if found else []
-    return "  ".join(filter(None, (words(told) if told else "", _bracketed(extras))))
+    noted = f"[{words('; ').join(extras)}]" if extras else ""
+    return "  ".join(filter(None, (words(told) if told else "", noted)))
 
 
 def _extra(text: str) -> str:
     """`default: 5`, `env var: NAME`, `required`, or a range."""
     kind, colon, value = text.partition(": ")
     return f"{words(kind)}{words(': ')}{value}" if colon else words(text)
-
-
-def _bracketed(extras: Iterable[str]) -> str:
-    text = words("; ").join(extras)
-    return f"[{text}]" if text else ""

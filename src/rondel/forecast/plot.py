@@ -14,10 +14,10 @@ BINS = 20
 
 def svg_of(simulation: Simulation) -> str:
     """The picture as SVG."""
-    charts = [
-        (f"{head}: rounds", _labelled(histogram(simulation.rounds(head))))
-        for head in simulation.heads
-    ]
+    charts: list[tuple[str, list[tuple[str, int]]]] = []
+    for head in simulation.heads:
+        counts = histogram(simulation.rounds(head))
+        charts.append((f"{head}: rounds", [(str(each), counts[each]) for each in counts]))
     charts.append(("cost of a run, USD", _binned([run.usd for run in simulation.runs])))
     height = TOP + len(charts) * (HEIGHT + GAP)
     drawn = "\n".join(_chart(*each, place) for place, each in enumerate(charts))
@@ -28,10 +28,6 @@ def svg_of(simulation: Simulation) -> str:
         f'<rect width="100%" height="100%" fill="white"/>\n'
         f'<text x="{LEFT}" y="22" font-size="15">{escape(title)}</text>\n{drawn}\n</svg>\n'
     )
-
-
-def _labelled(counts: dict[int, int]) -> list[tuple[str, int]]:
-    return [(str(value), count) for value, count in counts.items()]
 
 
 def _binned(values: Sequence[float]) -> list[tuple[str, int]]:

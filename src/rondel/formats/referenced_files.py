@@ -17,7 +17,6 @@ LARGEST = 1_000_000
 
 SKILL = "SKILL.md"
 SKILLS = ("skills", ".agents/skills")
-FENCE = "---"
 
 _reads: ContextVar[bool] = ContextVar("_reads", default=True)
 
