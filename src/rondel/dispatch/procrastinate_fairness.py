@@ -1,4 +1,4 @@
-"""Turns between groups in procrastinate's queue, and a worker that gives no group all its places.
+"""Procrastinate's queue with turns between groups, and a worker that gives no group all its places.
 
 Of a group's sessions, the further back one is in the group's own line, the lower its priority: so
 the first of every group come before the hundredth of any. A group that has its share of a worker

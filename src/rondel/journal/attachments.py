@@ -9,10 +9,11 @@ import re
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from rondel.engine.message import Part, attached_in
 from rondel.errors import CallError
+from rondel.journal.store import Store
 
 LARGEST = 20_000_000
 """The most bytes of one attachment, unless more is allowed."""
@@ -32,20 +33,10 @@ BEGINNINGS = {
 }
 
 
-class AttachmentStore(Protocol):
-    """The part of a store that keeps attachments; any thread may call it."""
-
-    def now(self) -> float: ...
-    def hold(self, content: bytes, until: float) -> None: ...
-    def refer(self, id: str, digests: Iterable[str]) -> None: ...
-    def attachment(self, digest: str) -> bytes | None: ...
-    def has_attachment(self, digest: str) -> bool: ...
-
-
 class Attachments:
     """Keeps and loads attachments for nodes and callers; only the size of the bytes is checked."""
 
-    def __init__(self, store: AttachmentStore, largest: int = LARGEST) -> None:
+    def __init__(self, store: Store, largest: int = LARGEST) -> None:
         self._store = store
         self._largest = largest
 
