@@ -10,7 +10,7 @@ from pathlib import Path
 import yaml
 
 from rondel import errors
-from rondel.server.problems import STATUSES
+from rondel.server.replies import STATUSES
 
 TEXTS = Path(__file__).with_name("error_texts.yaml")
 SERVER = Path(__file__).parents[1] / "src" / "rondel" / "server"

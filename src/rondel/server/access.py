@@ -11,7 +11,7 @@ from fastapi import Depends
 from starlette.requests import HTTPConnection
 
 from rondel.journal.store import SessionRow
-from rondel.server.problems import Refusal
+from rondel.server.replies import Refusal
 
 Role = Literal["viewer", "operator", "admin"]
 ROLES: tuple[Role, ...] = ("viewer", "operator", "admin")

@@ -21,8 +21,8 @@ from rondel.server import (
     openapi,
     operations,
     pages,
-    problems,
     questions,
+    replies,
     secrets,
     sessions,
     sockets,
@@ -83,7 +83,7 @@ def create_app(
     if isinstance(engine.store, NewsStore):
         engine.store.listener = site.hub
         engine.store.took = site.metrics.commits.observe
-    problems.install(app)
+    replies.install(app)
     openapi.install(app)
     api = APIRouter(prefix=PREFIX)
     for router in ROUTERS:

@@ -17,8 +17,7 @@ from rondel.server import schemas
 from rondel.server.access import Caller, Operator, Viewer
 from rondel.server.live_text import TOKENS
 from rondel.server.openapi import TEXTS
-from rondel.server.problems import MEDIA_TYPE, Refusal, explain
-from rondel.server.replies import reply
+from rondel.server.replies import MEDIA_TYPE, Refusal, explain, reply
 from rondel.server.session_reply import (
     SessionReply,
     last_event,

@@ -13,8 +13,7 @@ from rondel.server.access import Caller, Operator
 from rondel.server.idempotency import Key, once
 from rondel.server.openapi import errors
 from rondel.server.policy import demand_allowed
-from rondel.server.problems import Refusal
-from rondel.server.replies import reply
+from rondel.server.replies import Refusal, reply
 from rondel.server.site import Site, SiteDep
 from rondel.sessions.controls import Answer, AnyControl, Pause, Resume, Signal, Stop, Unlock
 from rondel.sessions.fork import plan_fork

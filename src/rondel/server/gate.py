@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rondel.errors import RondelError
 from rondel.server.access import LOCAL, Caller
-from rondel.server.problems import Refusal, problem
+from rondel.server.replies import Refusal, problem
 from rondel.server.site import Site
 
 log = logging.getLogger("rondel.server")

@@ -20,8 +20,7 @@ from rondel.server import schemas
 from rondel.server.access import Admin, Caller, Viewer
 from rondel.server.idempotency import Key, once
 from rondel.server.openapi import errors
-from rondel.server.problems import Refusal
-from rondel.server.replies import reply
+from rondel.server.replies import Refusal, reply
 from rondel.server.site import Site, SiteDep
 from rondel.server.sources import graph_of, text_of, with_provider
 from rondel.sessions.findings import findings_of, lints_in, unbounded_loops

@@ -11,7 +11,7 @@ from rondel.server.channel import Channel
 from rondel.server.feed import Feed
 from rondel.server.live_text import LiveText, LiveTextRecorder
 from rondel.server.options import Options
-from rondel.server.problems import Refusal
+from rondel.server.replies import Refusal
 from rondel.server.sse import Heartbeat
 from rondel.sessions.engine import Engine
 from rondel.sessions.session import Session

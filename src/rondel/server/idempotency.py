@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from rondel.errors import KeyReused
 from rondel.server.access import Caller
-from rondel.server.problems import Refusal
+from rondel.server.replies import Refusal
 from rondel.server.server_database import ServerDatabase
 from rondel.server.site import Site
 

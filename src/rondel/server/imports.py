@@ -16,8 +16,7 @@ from rondel.formats import TITLES, recognised, translate_file
 from rondel.formats.referenced_files import nothing_beside
 from rondel.server.access import Viewer
 from rondel.server.openapi import errors
-from rondel.server.problems import Refusal
-from rondel.server.replies import reply
+from rondel.server.replies import Refusal, reply
 from rondel.server.schemas import In
 from rondel.server.site import SiteDep
 from rondel.server.sources import text_of

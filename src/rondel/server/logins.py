@@ -12,8 +12,7 @@ from starlette.responses import Response
 from rondel.server.access import Caller
 from rondel.server.gate import COOKIE, login_of
 from rondel.server.openapi import errors
-from rondel.server.problems import Refusal
-from rondel.server.replies import reply
+from rondel.server.replies import Refusal, reply
 from rondel.server.schemas import In
 from rondel.server.site import SiteDep
 from rondel.server.tokens import LOGIN

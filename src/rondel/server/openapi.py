@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from rondel.server.problems import MEDIA_TYPE
+from rondel.server.replies import MEDIA_TYPE
 from rondel.server.schemas import Problem, ProblemLine
 
 TEXTS = {

@@ -10,8 +10,7 @@ from starlette.responses import Response
 
 from rondel.errors import RondelError
 from rondel.server.access import Viewer
-from rondel.server.problems import Refusal
-from rondel.server.replies import reply
+from rondel.server.replies import Refusal, reply
 from rondel.server.site import SiteDep
 
 log = logging.getLogger("rondel.server")

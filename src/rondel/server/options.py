@@ -11,7 +11,7 @@ MIB = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ServerLimits:
     """What callers may ask for; each has its own refusal."""
 
     body: int = 4 * MIB
@@ -61,7 +61,7 @@ class Options:
     """Seconds after which a client that takes nothing is let go."""
     ping: float = 15.0
     """Seconds between signs of life on a quiet stream."""
-    limits: Limits = field(default_factory=Limits)
+    limits: ServerLimits = field(default_factory=ServerLimits)
 
     @property
     def needs_tokens(self) -> bool:

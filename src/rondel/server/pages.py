@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from rondel.server.problems import problem
+from rondel.server.replies import problem
 
 PAGES = Path(__file__).parent / "pages"
 INDEX = "index.html"

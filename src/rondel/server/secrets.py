@@ -10,8 +10,7 @@ from starlette.responses import Response
 
 from rondel.server.access import Admin, Caller
 from rondel.server.openapi import errors
-from rondel.server.problems import Refusal
-from rondel.server.replies import reply
+from rondel.server.replies import Refusal, reply
 from rondel.server.schemas import In
 from rondel.server.site import SiteDep
 

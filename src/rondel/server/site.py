@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, Any, TypeVar
@@ -20,8 +21,7 @@ from rondel.server.hooks import Hooks
 from rondel.server.hub import Hub
 from rondel.server.metrics import Metrics
 from rondel.server.options import Options
-from rondel.server.problems import Refusal
-from rondel.server.rate_limiter import RateLimiter
+from rondel.server.replies import Refusal
 from rondel.server.secret_store import Secrets
 from rondel.server.server_database import ServerDatabase
 from rondel.server.takeover import Takeover
@@ -36,7 +36,32 @@ LONG = 2000
 COMPUTERS = 2
 """Threads for what takes long."""
 
+CALLERS = 10_000
+"""The most callers whose requests are counted."""
+
 Value = TypeVar("Value")
+
+
+class RateLimiter:
+    """A bucket for every caller: so many at once, and so many a second after that."""
+
+    def __init__(self, rate: float, burst: int) -> None:
+        self._rate = rate
+        self._burst = float(burst)
+        self._buckets: dict[str, tuple[float, float]] = {}
+
+    def take(self, who: str) -> float | None:
+        """Count a request; None if it may be, else the seconds to wait."""
+        now = time.monotonic()
+        left, at = self._buckets.pop(who, (self._burst, now))
+        left = min(self._burst, left + (now - at) * self._rate)
+        if left < 1.0:
+            self._buckets[who] = left, now
+            return (1.0 - left) / self._rate
+        self._buckets[who] = left - 1.0, now
+        if len(self._buckets) > CALLERS:
+            del self._buckets[next(iter(self._buckets))]
+        return None
 
 
 class Site:

@@ -11,7 +11,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from rondel.errors import RondelError
 from rondel.server.access import Caller, caller_of
-from rondel.server.problems import Refusal, explain
+from rondel.server.replies import Refusal, explain
 from rondel.server.site import Site, site_of
 from rondel.sessions.controls import Answer, AnyControl, Pause, Resume, Signal, Stop, Unlock
 from rondel.sessions.session import Session

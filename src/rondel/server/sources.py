@@ -9,7 +9,7 @@ from rondel.errors import CallError
 from rondel.graph.variables import WithSecrets
 from rondel.server.access import Caller
 from rondel.server.policy import demand_allowed
-from rondel.server.problems import Refusal
+from rondel.server.replies import Refusal
 from rondel.server.site import Site
 from rondel.sessions.agents import check_provider, replace_in_document
 from rondel.sessions.graph import Graph

@@ -12,7 +12,7 @@ from rondel.engine.core.state import ENDED
 from rondel.server.access import Caller, Viewer
 from rondel.server.channel import history
 from rondel.server.openapi import errors
-from rondel.server.problems import Refusal
+from rondel.server.replies import Refusal
 from rondel.server.site import Site, SiteDep
 from rondel.server.sse import RETRY, EventStream
 from rondel.sessions.session import Session

@@ -14,8 +14,7 @@ from rondel.server.access import Admin, Caller
 from rondel.server.hooks import Webhook
 from rondel.server.idempotency import Key, once
 from rondel.server.openapi import errors
-from rondel.server.problems import Refusal
-from rondel.server.replies import reply
+from rondel.server.replies import Refusal, reply
 from rondel.server.schemas import In
 from rondel.server.site import Site, SiteDep
 

@@ -18,7 +18,7 @@ from build_docs.python_examples import EXAMPLES
 from rondel import Graph, Registry, builtin_registry
 from rondel.conditions.expression import FUNCTIONS, MACROS, Expression
 from rondel.errors import RondelError, code_of
-from rondel.server.problems import explain
+from rondel.server.replies import explain
 
 DOCS = Path(__file__).parents[3] / "docs"
 ALREADY = {"existsOne"}

@@ -13,7 +13,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from rondel.cli import main
 from rondel.errors import JournalError
-from rondel.server.options import Limits, Options
+from rondel.server.options import Options, ServerLimits
 from rondel.sessions.registry import default_registry
 from tests.unit.server.guarded import TOKENS, Guarded
 from tests.unit.server.running import Running, create_tokens, running
@@ -83,7 +83,7 @@ def test_what_is_open_ends_with_its_token(
 def test_who_guesses_tokens_is_soon_not_heard(folder: Path, tmp_path: Path) -> None:
     place = tmp_path / "server.db"
     made = create_tokens(place, TOKENS)
-    options = Options(tokens=True, limits=Limits(rate=0.5, burst=30))
+    options = Options(tokens=True, limits=ServerLimits(rate=0.5, burst=30))
     with running(folder, None, options, made["root"], place) as server:
         for shown in ({"Authorization": "Bearer rondel_guess"}, {"Cookie": "rondel_login=guess"}):
             with httpx2.Client(base_url=server.url, headers=shown) as stranger:
@@ -181,7 +181,7 @@ def test_nobody_is_told_where_the_folder_of_graphs_is(server: Running, folder: P
 
 
 def test_controls_of_a_socket_count_as_requests(folder: Path) -> None:
-    options = Options(limits=Limits(rate=0.5, burst=30))
+    options = Options(limits=ServerLimits(rate=0.5, burst=30))
     with running(folder, None, options) as server:
         id = server.start("asking")
         server.until(id, "waiting")
@@ -196,7 +196,7 @@ def test_controls_of_a_socket_count_as_requests(folder: Path) -> None:
 
 
 def test_who_waits_by_a_tool_or_as_a_chat_counts_as_a_reader(folder: Path) -> None:
-    with running(folder, None, Options(limits=Limits(streams=1))) as server:
+    with running(folder, None, Options(limits=ServerLimits(streams=1))) as server:
         id = server.start("asking")
         with server.opened(f"/sessions/{id}/events"):
             asked = {"model": "streaming", "messages": [{"role": "user", "content": "x"}]}
@@ -214,7 +214,7 @@ def test_no_stream_is_held_open_that_tells_nothing(server: Running) -> None:
 
 
 def test_a_simulation_ends_in_time_and_keeps_nobody_waiting(folder: Path) -> None:
-    limits = Limits(computing=1, computing_time=1.0)
+    limits = ServerLimits(computing=1, computing_time=1.0)
     with running(folder, None, Options(limits=limits)) as server:
         for path in ("simulate", "estimate"):
             refused = server.post(f"/graphs/{path}", {"graph": ENDLESS}, 400)

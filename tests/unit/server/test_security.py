@@ -16,7 +16,7 @@ from websockets.sync.client import connect
 from rondel.cli import main
 from rondel.errors import CallError
 from rondel.server.addresses import demand_public, is_private
-from rondel.server.options import Limits, Options
+from rondel.server.options import Options, ServerLimits
 from rondel.server.run import serve
 from tests.unit.server.guarded import Guarded
 from tests.unit.server.running import ASKING, REVIEW, Running, running
@@ -232,7 +232,7 @@ def test_every_answer_carries_the_headers_that_keep_a_browser_safe(server: Runni
 
 
 def test_each_limit_has_its_own_refusal(folder: Path) -> None:
-    limits = Limits(body=20_000, graph=5_000, sessions=1, streams=1, rate=1.0, burst=40)
+    limits = ServerLimits(body=20_000, graph=5_000, sessions=1, streams=1, rate=1.0, burst=40)
     with running(folder, None, Options(limits=limits)) as server:
         large = server.client.post("/api/v1/sessions", content=b"x" * 30_000)
         assert (large.status_code, large.json()["type"]) == (413, "urn:rondel:problem:too_large")
