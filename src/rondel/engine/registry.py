@@ -148,11 +148,11 @@ class Registry:
         return arrived
 
     def _add(self, kind: str, name: str, entry: Registered | Absent) -> None:
-        if name in self._entries[kind] and not self._keeps_a_guarantee(kind, name, entry):
+        if name in self._entries[kind] and not self._is_of_promised_module(kind, name, entry):
             raise CallError(f"the {kind} {name!r} is registered already")
         self._entries[kind][name] = entry
 
-    def _keeps_a_guarantee(self, kind: str, name: str, entry: Registered | Absent) -> bool:
+    def _is_of_promised_module(self, kind: str, name: str, entry: Registered | Absent) -> bool:
         """Whether the entry is of the module that was to add it; two threads may let it do so."""
         if isinstance(entry, Absent):
             return False
