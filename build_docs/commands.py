@@ -102,6 +102,7 @@ LONG = {
     "mcp": "rondel mcp --graphs examples",
     "worker": "rondel worker --db postgresql://me@db.example/rondel --concurrency 100",
     "doctor": "rondel doctor",
+    "bench": "rondel bench --db postgresql://me@db.example/rondel",
 }
 """Examples that run until they are stopped, or print what differs from machine to machine."""
 

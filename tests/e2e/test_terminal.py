@@ -100,6 +100,7 @@ def arguments(call: Call, graph_file: GraphFile, tmp_path: Path) -> Callable[[st
             "mcp": ["mcp", "--graphs", f"nowhere{ATTACK}", "--db", db],
             "tokens": ["tokens", "create", "me", "--role", f"king{ATTACK}", "--db", db],
             "doctor": ["doctor", "--graphs", f"nowhere{ATTACK}", "--db", db],
+            "bench": ["bench", "--seconds", f"long{ATTACK}", "--db", db],
             "serve": ["serve", "--host", f"nowhere{ATTACK}", "--db", db],
             "verify": ["verify", db],
             "worker": ["worker", "--db", f"nowhere{ATTACK}"],

@@ -42,6 +42,7 @@ VERBS = {
     "export": "write a session to a file",
     "import": "add a session from a file, or translate a graph of another system",
     "doctor": "look at what is installed, reachable and writable",
+    "bench": "measure what a step takes on this machine and in its database",
     "worker": "drive the sessions that other processes submit",
     "gc": "delete sessions that ended long ago",
     "verify": "check that a database and its sessions are as they were written",

@@ -59,7 +59,7 @@ def doctor(
 
 def _findings(db: str | None, graphs: str) -> Iterator[Finding]:
     yield Finding("python", sys.version_info >= (3, 11), sys.version.split()[0])
-    yield Finding("rondel", True, f"{version('rondel')}, {_how_built()}")
+    yield Finding("rondel", True, f"{version('rondel')}, {how_built()}")
     for name in LIBRARIES:
         try:
             yield Finding(name, True, version(name))
@@ -90,7 +90,8 @@ def _providers() -> Iterator[Finding]:
             yield Finding(real.name, there, note, needed=False)
 
 
-def _how_built() -> str:
+def how_built() -> str:
+    """Whether the engine runs compiled here."""
     from rondel.engine.core import fold
 
     return "plain Python" if str(fold.__file__).endswith(".py") else "compiled"
