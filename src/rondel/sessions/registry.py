@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import entry_points
+from threading import Lock
 from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
@@ -34,10 +35,18 @@ def builtin_registry() -> Registry:
     return registry
 
 
-@cache
+_making = Lock()
+_cached_registry = cache(builtin_registry)
+
+
 def default_registry() -> Registry:
-    """The registry of graphs and engines that are given none of their own."""
-    return builtin_registry()
+    """The registry of graphs and engines that are given none of their own.
+
+    There is only one, also if several threads ask first: a graph with another is taken for one
+    with functions of its own, and after a crash its sessions are not gone on with.
+    """
+    with _making:
+        return _cached_registry()
 
 
 class AuthoredNames:
