@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from rondel.errors import CallError, UnknownSession
 from rondel.graph.names import Names
 from rondel.graph.source import path_text
 from rondel.graph.spec import FAILED
-from rondel.journal.store import SessionRow
+from rondel.journal.rules import all_rows
 from rondel.sessions.engine import Engine
 from rondel.sessions.labels import CODE
 from rondel.sessions.permissions import RUNS_COMMANDS, RUNS_PYTHON
@@ -34,7 +33,6 @@ SHORTEST = 4
 CONTRACT_FAILED = "contract_failed"
 """The reason of a session that failed because the `until` of a loop raised."""
 
-PAGE = 1000
 COMPARED = 10_000
 
 
@@ -86,7 +84,7 @@ def find(engine: Engine, text: str) -> Session:
     """The session with this id, or with the only id that begins with this text."""
     with suppress(UnknownSession):
         return engine.get(text)
-    ids = [row.id for row in rows(engine)]
+    ids = [row.id for row in all_rows(engine.store)]
     begun = [known for known in ids if len(text) >= SHORTEST and known.startswith(text)]
     if len(begun) == 1:
         return engine.get(begun[0])
@@ -97,17 +95,6 @@ def find(engine: Engine, text: str) -> Session:
     if not hint.startswith("did you mean"):
         hint = "rondel sessions lists them" if ids else "there is none yet"
     raise UnknownSession(f"there is no session {text!r}; {hint}")
-
-
-def rows(engine: Engine) -> Iterator[SessionRow]:
-    """Every session, newest first."""
-    before: str | None = None
-    while True:
-        page = engine.sessions(before=before, limit=PAGE)
-        yield from page.rows
-        before = page.next
-        if before is None:
-            return
 
 
 @dataclass(frozen=True, slots=True)

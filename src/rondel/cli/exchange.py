@@ -19,7 +19,7 @@ from rondel.cli.translations import STDOUT, export_graph, import_graph
 from rondel.errors import CallError
 from rondel.journal.attachments import HELD
 from rondel.journal.memory import MemoryStore
-from rondel.journal.store import Durable, Store
+from rondel.journal.store import Store, finish
 from rondel.sessions.archive import Archived, read_session, with_id, write_session
 from rondel.sessions.engine import Engine
 from rondel.sessions.session import Session
@@ -133,18 +133,13 @@ async def _import(db: str | None, archived: Archived) -> int:
 async def _add(store: Store, archived: Archived) -> None:
     """Add the whole session, or nothing."""
     name = archived.row.id
-    await _done(store.create(archived.row))
+    await finish(store.create(archived.row))
     try:
         for content in archived.attachments:
             store.hold(content, store.now() + HELD)
             store.refer(name, [sha256(content).hexdigest()])
         store.extend(name, archived.ticks)
-        await _done(store.set_status(name, archived.status, archived.reason, archived.due))
+        await finish(store.set_status(name, archived.status, archived.reason, archived.due))
     except BaseException:
         store.delete(name)
         raise
-
-
-async def _done(durable: Durable) -> None:
-    if durable is not None:
-        await durable

@@ -10,12 +10,13 @@ from typing import Annotated
 
 import typer
 
-from rondel.cli.database import open_existing, rows
+from rondel.cli.database import open_existing
 from rondel.cli.language import counted, words
 from rondel.cli.options import Db
 from rondel.cli.tables import DAY, moment, print_table
 from rondel.errors import CallError, WrongState
 from rondel.graph.quantities import seconds
+from rondel.journal.rules import all_rows
 from rondel.journal.store import ENDED, SessionRow
 
 LONG = re.compile(r"(\d+(?:\.\d+)?)([dw])")
@@ -51,7 +52,7 @@ def parse_age(text: str) -> float:
 
 async def _gc(db: str | None, before: float, dry_run: bool) -> int:
     async with open_existing(db) as engine:
-        doomed = deletable(rows(engine), before)
+        doomed = deletable(all_rows(engine.store), before)
         if not dry_run:
             doomed = [row for row in doomed if _delete(engine.store.delete, row)]
             packed = engine.store.pack()

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from rondel.cli.database import MISSING_LOG, rows
+from rondel.cli.database import MISSING_LOG
 from rondel.cli.language import counted, translated, words
 from rondel.errors import CallError, JournalCorrupt
-from rondel.journal.rules import SessionFindings
+from rondel.journal.rules import SessionFindings, all_rows
 from rondel.journal.sqlite.copies import demand_new
 from rondel.journal.sqlite.log_damage import beside, log_damage
 from rondel.journal.sqlite.store import SqliteStore
@@ -136,7 +136,7 @@ def _backup_server(url: str, file: str, target: Path) -> int:
 
 async def _all_copied(store: PostgresStore, target: Path) -> Salvage:
     async with Engine(store) as engine:
-        oldest_first = reversed([row.id for row in rows(engine)])
+        oldest_first = reversed([row.id for row in all_rows(store)])
         return _copied(engine, [(name, ()) for name in oldest_first], target)
 
 

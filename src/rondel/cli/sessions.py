@@ -15,7 +15,7 @@ from rondel.cli.cells import short, wide
 from rondel.cli.database import NextCommands, find, next_commands, open_existing
 from rondel.cli.language import translated, translated_lines, words
 from rondel.cli.options import AsDocument, Db, Id, Last
-from rondel.cli.tables import Rows, document, json_line, length, moment, print_table
+from rondel.cli.tables import document, json_line, length, moment, print_table
 from rondel.cli.views import (
     content_text,
     loop_text,
@@ -292,7 +292,7 @@ async def _rounds(db: str | None, id: str, last: int | None, as_json: bool) -> i
     elif not records:
         print(words("no rounds"))
     else:
-        print_table(ROUNDS, Rows(records, _round_cells), right=ROUNDS[1:-2])
+        print_table(ROUNDS, records, ROUNDS[1:-2], _round_cells)
     return 0
 
 

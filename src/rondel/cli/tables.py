@@ -6,7 +6,7 @@ import shutil
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -15,15 +15,17 @@ from rondel.cli.screen import below, visible
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
 
-T = TypeVar("T")
-
 
 def print_table(
-    headers: Sequence[str], rows: Collection[Sequence[str]], right: Collection[str] = ()
+    headers: Sequence[str],
+    rows: Collection[Any],
+    right: Collection[str] = (),
+    cells: Callable[[Any], Sequence[str]] = tuple,
 ) -> None:
     """Print rows under their headers; columns named in `right` are aligned to the right.
 
-    The rows are gone through twice and not kept. On a terminal a line that does not fit is cut.
+    `cells` makes the texts of a row; it is called twice for each, so that none is kept. On a
+    terminal a line that does not fit is cut.
     """
     from rich.cells import cell_len
 
@@ -32,7 +34,7 @@ def print_table(
     def lines() -> Iterator[Sequence[str]]:
         yield [words(header) for header in headers]
         for row in rows:
-            yield [visible(" ".join(cell.split())) for cell in row]
+            yield [visible(" ".join(cell.split())) for cell in cells(row)]
 
     widths = [0] * len(headers)
     for row in lines():
@@ -51,23 +53,6 @@ def print_table(
             print(f"\x1b[1m{line}\x1b[0m", file=below(sys.stdout))
         else:
             print(line)
-
-
-class Rows(Collection[Sequence[str]], Generic[T]):
-    """The rows of a long table, made one by one."""
-
-    def __init__(self, records: Sequence[T], cells: Callable[[T], Sequence[str]]) -> None:
-        self._records = records
-        self._cells = cells
-
-    def __iter__(self) -> Iterator[Sequence[str]]:
-        return map(self._cells, self._records)
-
-    def __len__(self) -> int:
-        return len(self._records)
-
-    def __contains__(self, row: object) -> bool:
-        return any(row == known for known in self)
 
 
 def moment(seconds: float) -> str:

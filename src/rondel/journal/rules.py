@@ -13,7 +13,7 @@ from typing import Protocol
 from rondel.engine.ticks import AnyTick
 from rondel.errors import CallError, LeaseLost, RondelError, WrongState
 from rondel.journal.codec import encode_value
-from rondel.journal.store import BATCH, Lease, MemoryEntry, Promotion, SessionRow
+from rondel.journal.store import BATCH, Lease, MemoryEntry, Promotion, SessionRow, Store
 
 _QUICK = 1
 """The level of zlib that takes the least time."""
@@ -87,6 +87,17 @@ def batches(
         if len(batch) < BATCH:
             return
         start += BATCH
+
+
+def all_rows(store: Store, status: str | None = None) -> Iterator[SessionRow]:
+    """The rows of all sessions, or of those with a status, newest first."""
+    before: str | None = None
+    while True:
+        page = store.sessions(status, before=before, limit=BATCH)
+        yield from page.rows
+        before = page.next
+        if before is None:
+            return
 
 
 # Writing

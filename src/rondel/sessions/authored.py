@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from msgspec.structs import replace
@@ -54,53 +54,40 @@ class Functions:
 
     def completed(self, spec: GraphSpec, registry: Registry) -> GraphSpec:
         """The graph with these functions, and with the registered functions that it names."""
-        return _Completing(registry, self.processors, self.on_edges).graph(spec)
+        nodes = tuple(self._node(node, registry) for node in spec.nodes)
+        edges = tuple(self._edge(edge, registry) for edge in spec.edges)
+        return replace(spec, nodes=nodes, edges=edges)
 
-
-class _Completing:
-    def __init__(
-        self,
-        registry: Registry,
-        processors: Mapping[str, Processor],
-        on_edges: Mapping[str, Working],
-    ) -> None:
-        self._registry = registry
-        self._processors = processors
-        self._on_edges = on_edges
-
-    def graph(self, spec: GraphSpec) -> GraphSpec:
-        nodes = tuple(map(self._node, spec.nodes))
-        return replace(spec, nodes=nodes, edges=tuple(map(self._edge, spec.edges)))
-
-    def _node(self, node: NodeSpec) -> NodeSpec:
+    def _node(self, node: NodeSpec, registry: Registry) -> NodeSpec:
         if node.inner is not None:
-            return replace(node, inner=_Completing(self._registry, {}, {}).graph(node.inner))
-        processor = self._processors.get(node.id)
+            return replace(node, inner=Functions().completed(node.inner, registry))
+        processor = self.processors.get(node.id)
         if processor is not None:
             return replace(node, processor=processor)
         if node.type == FUNCTION and isinstance(node.config, dict):
-            return replace(node, config=self._registered("node", node.config))
+            return replace(node, config=_registered(registry, "node", node.config))
         return node
 
-    def _edge(self, edge: EdgeSpec) -> EdgeSpec:
+    def _edge(self, edge: EdgeSpec, registry: Registry) -> EdgeSpec:
         condition, process = edge.condition, edge.process
         if condition.type == FUNCTION:
-            edge = replace(edge, condition=self._call("condition", condition))
+            edge = replace(edge, condition=self._call(registry, "condition", condition))
         if process is not None and process.type == FUNCTION:
-            edge = replace(edge, process=self._call("process", process))
+            edge = replace(edge, process=self._call(registry, "process", process))
         return edge
 
-    def _call(self, kind: str, call: Call) -> Call:
+    def _call(self, registry: Registry, kind: str, call: Call) -> Call:
         if not isinstance(call.config, dict):
             return call
-        working = self._on_edges.get(call.config.get("name", ""))
+        working = self.on_edges.get(call.config.get("name", ""))
         if working is not None:
             return replace(call, ready=working)
-        return replace(call, config=self._registered(kind, call.config))
+        return replace(call, config=_registered(registry, kind, call.config))
 
-    def _registered(self, kind: str, config: dict[str, Any]) -> Any:
-        """The config of a function that the registry knows, in a graph that also has its own."""
-        try:
-            return self._registry.config_model(kind, FUNCTION).model_validate(config)
-        except ValidationError as error:
-            raise GraphError([Problem(str(error.errors()[0]["msg"]))]) from error
+
+def _registered(registry: Registry, kind: str, config: dict[str, Any]) -> Any:
+    """The config of a function that the registry knows, in a graph that also has its own."""
+    try:
+        return registry.config_model(kind, FUNCTION).model_validate(config)
+    except ValidationError as error:
+        raise GraphError([Problem(str(error.errors()[0]["msg"]))]) from error

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from functools import partial
 from threading import get_ident
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from rondel.engine import ticks
 from rondel.engine.core.fold import apply
@@ -57,14 +58,6 @@ def fold(store: Store, id: str, plan: Plan, guard: SessionGuard | None = None) -
                 guard.learn(state, tick)
         length += len(batch)
     return Folded(state, length)
-
-
-class Keeper(Protocol):
-    """Who has a session driven, and takes it back."""
-
-    def park(self, drive: Drive) -> None:
-        """Nothing is under way in it any more."""
-        ...
 
 
 class LiveEvents:
@@ -166,9 +159,9 @@ class Drive:
         debug = row.labels.get(DEBUG, [])
         return self._runner.begin(lambda now: ticks.Started(now, row.inputs, *expected, debug))
 
-    def go_on(self, keeper: Keeper) -> None:
-        """Drive the session, and tell its keeper when nothing is under way here any more."""
-        self._runner.drive(partial(keeper.park, self))
+    def go_on(self, park: Callable[[Drive], None]) -> None:
+        """Drive the session, and call `park` when nothing is under way here any more."""
+        self._runner.drive(partial(park, self))
 
     def raise_if_broken(self) -> None:
         """Raise what ended the driver, if it did not end by itself."""

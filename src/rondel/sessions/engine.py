@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, Self
 from weakref import WeakValueDictionary
 
@@ -15,6 +16,7 @@ from rondel.engine.registry import Registry
 from rondel.engine.shell.binding import Binding
 from rondel.errors import CallError, CodeChanged, Disconnected
 from rondel.journal.attachments import LARGEST, Attachments
+from rondel.journal.rules import all_rows
 from rondel.journal.store import MemoryEntry, Page, SessionRow, Store
 from rondel.journal.working_memory import WorkingMemory, confidence_in
 from rondel.sessions.expectation import Expectation
@@ -124,17 +126,10 @@ class Engine:
 
     async def recover(self) -> list[Session]:
         """Go on with sessions whose process is gone, and watch all deadlines from now on."""
-        found = []
-        for status in ("running", "pending"):
-            before: str | None = None
-            while True:
-                page = self.store.sessions(status, before=before)
-                found += [row for row in page.rows if self._local.is_abandoned(row)]
-                before = page.next
-                if before is None:
-                    break
+        rows = chain(all_rows(self.store, "running"), all_rows(self.store, "pending"))
+        found = [row.id for row in rows if self._local.is_abandoned(row)]
         self._local.mind_deadlines()
-        return [session for row in found if (session := await self._recovered(row.id))]
+        return [session for name in found if (session := await self._recovered(name))]
 
     async def _recovered(self, id: str) -> Session | None:
         try:

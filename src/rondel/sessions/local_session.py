@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rondel.engine.core.state import ENDED, SessionState
@@ -15,8 +16,7 @@ from rondel.journal.store import SessionRow, finish
 from rondel.sessions.controls import AnyControl, Resume
 from rondel.sessions.drive import Drive, fold
 from rondel.sessions.graph import Graph
-from rondel.sessions.records import Result, result_of
-from rondel.sessions.status_cache import Rest, is_final
+from rondel.sessions.records import QuestionRecord, Result, questions_of, result_of
 from rondel.sessions.stream import Audience
 
 if TYPE_CHECKING:
@@ -24,6 +24,17 @@ if TYPE_CHECKING:
 
 LONGEST_SLEEP = 3600.0
 """Seconds after which a deadline far away is looked at again: clocks are set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The result and the open questions of a session after `length` ticks."""
+
+    result: Result
+    questions: list[QuestionRecord]
+    length: int
+    final: bool
+    """Whether it is over for good."""
 
 
 class LocalSession:
@@ -128,23 +139,26 @@ class LocalSession:
         self._graph = graph if same else graph.with_stored(row.document, row.includes)
         self._plan = None
 
-    def rest(self) -> Rest:
-        """What there is to see of the session: as it is driven here, or as its journal has it."""
+    def summary(self) -> Summary:
+        """The session's summary: as it is driven here, or as its journal has it."""
         if self.drive is not None:
-            return Rest.of(self.id, self.drive.state, self.drive.length)
-        cache = self.all.status_cache
-        rest = cache.recall(self.id, self.row.length)
-        if rest is None:
-            rest = Rest.of(self.id, *fold(self.store, self.id, self.plan))
-            if rest.final:
-                self.final = rest.result
+            return self._summary_of(self.drive.state, self.drive.length)
+        known = self.all.summaries.get(self.id)
+        if known is None or known.length != self.row.length:
+            known = self._summary_of(*fold(self.store, self.id, self.plan))
+            if known.final:
+                self.final = known.result
             else:
-                cache.keep(self.id, rest)
-        return rest
+                self.all.summaries[self.id] = known
+        return known
+
+    def _summary_of(self, state: SessionState, length: int) -> Summary:
+        result, questions = result_of(self.id, state), questions_of(state)
+        return Summary(result, questions, length, _is_final(state))
 
     def result(self) -> Result:
         """What the session has come to so far."""
-        return self.rest().result if self.final is None else self.final
+        return self.summary().result if self.final is None else self.final
 
     async def ended(self) -> Result:
         """Wait until the session is over."""
@@ -230,7 +244,7 @@ class LocalSession:
         if self.drive is not None and self.drive.state.ended:
             await self.settled()  # it is taken up anew, with nothing left of how it ended
         over = self.drive is None and self.status in ENDED
-        return over and (self.final is not None or self.rest().final)
+        return over and (self.final is not None or self.summary().final)
 
     async def notice(self, *, letters: bool) -> None:
         """Another process wrote to the store: it may be about this session."""
@@ -319,14 +333,14 @@ class LocalSession:
 
     def _keep_driving(self, drive: Drive) -> None:
         if self.drive is drive:  # else it was closed meanwhile
-            drive.go_on(self)
+            drive.go_on(self.park)
         self.audience.turn()
 
     def _come_to_rest(self, drive: Drive) -> None:
         self._reached = drive.length
         self.audience.dismiss(broken=self._error is not None)
         self._origin = None
-        if is_final(drive.state):
+        if _is_final(drive.state):
             self.final = result_of(self.id, drive.state)
         self.all.let_go(self, ended=drive.state.ended)
 
@@ -334,6 +348,11 @@ class LocalSession:
         self._alarm = None
         if not self._closed:
             self._waking = asyncio.get_running_loop().create_task(self.wake())
+
+
+def _is_final(state: SessionState) -> bool:
+    """Whether the session is over and nothing can make it go on."""
+    return state.ended and state.failure is None
 
 
 def _is_done(control: AnyControl, drive: Drive) -> bool:

@@ -7,6 +7,8 @@ import logging
 from contextlib import suppress
 from weakref import WeakValueDictionary
 
+from cachetools import LRUCache
+
 from rondel.engine.shell.alarms import Alarms
 from rondel.engine.shell.binding import Binding
 from rondel.errors import JournalError, LeaseLost, RondelError, SessionBusy, UnknownSession
@@ -20,8 +22,7 @@ from rondel.sessions.expectation import Expectation
 from rondel.sessions.graph import Graph
 from rondel.sessions.graph_cache import GraphCache
 from rondel.sessions.lease import Clocks, DrivenLease, is_gone, new_owner, process_of
-from rondel.sessions.local_session import LocalSession
-from rondel.sessions.status_cache import StatusCache
+from rondel.sessions.local_session import LocalSession, Summary
 from rondel.sessions.traces import Traces
 
 log = logging.getLogger("rondel.sessions")
@@ -32,6 +33,8 @@ LEASE = 7.0
 Within ten seconds another process is to go on with it: to look for it and to open it takes time.
 """
 
+SUMMARIES = 64
+"""How many summaries are kept; other sessions are read again."""
 POLL = 0.2
 """Seconds between looks for what other processes wrote."""
 
@@ -45,7 +48,8 @@ class LocalSessions:
         self._traces = traces
         self.expectation = Expectation(store)
         self.clocks = Clocks(store)
-        self.status_cache = StatusCache()
+        self.summaries: LRUCache[str, Summary] = LRUCache(SUMMARIES)
+        """Of sessions at rest that were asked for last."""
         self.driven: dict[str, LocalSession] = {}
         self._known: WeakValueDictionary[str, LocalSession] = WeakValueDictionary()
         self._owner = new_owner()

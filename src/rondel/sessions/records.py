@@ -22,7 +22,7 @@ from rondel.graph.moments import to_microsecond
 from rondel.graph.plan import Plan
 from rondel.graph.spec import FAILED
 from rondel.sessions.event import message_json
-from rondel.sessions.events import REFUSED, begins_nothing
+from rondel.sessions.events import REFUSED, begins_nothing, loop_json
 
 
 class Record(msgspec.Struct):
@@ -134,27 +134,11 @@ def result_of(session: str, state: SessionState) -> Result:
         status=state.status,
         output=produced[-1].readable if produced else None,
         data=merged_data(produced or ()),
-        loops=[_loop_result(end) for end in state.loops],
+        loops=[LoopResult(**loop_json(end), entries=end.entries) for end in state.loops],
         usage=usage_of(state),
         reason=state.reason,
         message=state.lock.message if state.lock is not None else state.message,
         session_id=session,
-    )
-
-
-def _loop_result(end: LoopEnd) -> LoopResult:
-    return LoopResult(
-        end.loop,
-        end.rounds,
-        end.reason,
-        end.value,
-        end.threshold,
-        end.best_round,
-        end.bounded,
-        end.entries,
-        end.score,
-        end.target,
-        end.note,
     )
 
 

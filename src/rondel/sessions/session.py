@@ -59,7 +59,7 @@ class Session:
     @property
     def is_over(self) -> bool:
         """Whether it has ended for good; one that a step's failure ended can be resumed."""
-        return self._local.final is not None or self._local.rest().final
+        return self._local.final is not None or self._local.summary().final
 
     @property
     def row(self) -> SessionRow:
@@ -93,7 +93,7 @@ class Session:
     @property
     def asking(self) -> list[QuestionRecord]:
         """The open questions as the engine has them, oldest first."""
-        return [] if self._local.final is not None else self._local.rest().asking
+        return [] if self._local.final is not None else self._local.summary().questions
 
     async def result(self) -> Result:
         """Wait until the session is over, and say what became of it."""
