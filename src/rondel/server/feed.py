@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 import msgspec
+from cachetools import LRUCache
 from msgspec.structs import replace
 
 from rondel.errors import RondelError
@@ -42,8 +43,17 @@ SLACK = 2.0
 LINGER = 300.0
 """Seconds for which the feed goes on after its last reader has left."""
 
+PAUSE = 0.02
+"""Seconds in which more news comes, to be told together."""
+
 POLL = 1.0
 """Seconds between looks for what other processes wrote."""
+
+FOLLOWED = 256
+"""The most sessions that are folded on from where they were; others are folded anew."""
+
+REMEMBERED = 20_000
+"""The most sessions of which is known what was sent."""
 
 LIVELY = (None, "running", "waiting", "paused", "suspended_locked")
 """States of sessions that other processes may have changed; None: the newest of all."""
@@ -61,6 +71,33 @@ class FeedItem(NamedTuple):
     json: bytes
 
 
+class SessionReader:
+    """Tells the events of one session, each tick folded once."""
+
+    def __init__(self, engine: Engine, id: str) -> None:
+        self._engine = engine
+        self._id = id
+        self._narrator = Narrator(id, engine.get(id).plan)
+        self._position = 0
+        """How many ticks it has folded."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the session has ended."""
+        return self._narrator.state.ended
+
+    async def news(self, after: int) -> AsyncIterator[Event]:
+        """The events of the feed since the last look, those up to a number left out."""
+        for ticks in self._engine.store.scan(self._id, self._position):
+            for tick in ticks:
+                self._position += 1
+                for event in self._narrator.tell(tick):
+                    if event.event in TOLD and event.seq is not None and event.seq > after:
+                        yield event
+                if self._position % TURN == 0:
+                    await asyncio.sleep(0)
+
+
 class Feed:
     """Follows the sessions that have news, while anybody reads; each reader keeps its place.
 
@@ -75,8 +112,10 @@ class Feed:
         self._boot = ""
         self._ring: deque[FeedItem] = deque(maxlen=RING)
         self._put = 0
-        self._told: dict[str, int] = {}
+        self._told: LRUCache[str, int] = LRUCache(REMEMBERED)
         """The number of the newest sent event, by session."""
+        self._sessions: LRUCache[str, SessionReader] = LRUCache(FOLLOWED)
+        """Sessions with news that go on."""
         self._dirty: dict[str, None] = {}
         self._waiting: list[asyncio.Future[None]] = []
         self._news: asyncio.Event | None = None
@@ -99,7 +138,7 @@ class Feed:
         self._wake()
 
     def changed(self, id: str, status: str | None) -> None:
-        """A session has news."""
+        """A session has news, and they can be read."""
         for listener in self.listeners:
             listener(id, status)
         if self._is_followed:
@@ -138,9 +177,13 @@ class Feed:
         self._began = time.time()
         self._boot = f"{int(self._began * 1000):x}{os.getpid():x}"
         self._ring.clear()
-        self._told.clear()
-        self._dirty.clear()
+        self._forget()
         self._put = 0
+
+    def _forget(self) -> None:
+        self._told.clear()
+        self._sessions.clear()
+        self._dirty.clear()
 
     def _batch(self, place: int, sees: Sees) -> list[bytes]:
         first = self._put - len(self._ring)
@@ -178,25 +221,12 @@ class Feed:
             for row in page.rows:
                 if row.updated_at < since or not sees(row):
                     continue
-                events = [e for e in await self._events(row, 0) if _time(e) >= since]
-                yield [self._frame(0, FeedItem(row, _encode(e))) for e in events]
+                reader = SessionReader(self._engine, row.id)
+                events = [event async for event in reader.news(0) if _time(event) >= since]
+                yield [self._frame(0, FeedItem(row, _encode(event))) for event in events]
             before = page.next
             if before is None:
                 return
-
-    async def _events(self, row: SessionRow, after: int) -> list[Event]:
-        """The events of a session that are told here, after one of them."""
-        session = self._engine.get(row.id)
-        narrator = Narrator(row.id, session.plan)
-        found = []
-        for ticks in self._engine.store.scan(row.id):
-            for number, tick in enumerate(ticks, 1):
-                for event in narrator.tell(tick):
-                    if event.event in TOLD and event.seq is not None and event.seq > after:
-                        found.append(event)
-                if number % TURN == 0:
-                    await asyncio.sleep(0)
-        return found
 
     async def _follow(self) -> None:
         assert self._news is not None  # noqa: S101
@@ -206,8 +236,9 @@ class Feed:
                 await asyncio.wait_for(self._news.wait(), POLL)
             self._news.clear()
             if not self._is_followed:
+                self._forget()
                 continue
-            await asyncio.sleep(0.02)  # what is written becomes durable, and more news comes
+            await asyncio.sleep(PAUSE)
             with suppress(RondelError):
                 now = self._engine.store.changes()
                 if now != changes:
@@ -229,17 +260,22 @@ class Feed:
         row = self._engine.store.session(id)
         if row is None:
             return
-        after = self._told.get(id)
-        events = await self._events(row, after or 0)
-        if after is None:  # what lies before anybody read is not news
-            events = [event for event in events if _time(event) >= self._began]
+        reader = self._sessions.pop(id, None) or SessionReader(self._engine, id)
         slim = replace(row, document={}, includes={}, inputs={})
-        for event in events:
-            self._ring.append(FeedItem(slim, _encode(event)))
-            self._put += 1
-        if events:
-            self._told[id] = events[-1].seq or 0
+        after = self._told.get(id)
+        try:
+            async for event in reader.news(after or 0):
+                if after is not None or _time(event) >= self._began:  # what was before is no news
+                    self._put_in(slim, event)
+        finally:
             self._wake()
+        if not reader.is_over:
+            self._sessions[id] = reader
+
+    def _put_in(self, row: SessionRow, event: Event) -> None:
+        self._ring.append(FeedItem(row, _encode(event)))
+        self._put += 1
+        self._told[row.id] = event.seq or 0
 
     async def _next(self) -> None:
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
