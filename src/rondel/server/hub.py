@@ -99,6 +99,9 @@ class Hub:
         """A session has news."""
         if status is not None and log.isEnabledFor(logging.INFO):
             self._log(id, status)
+
+    def stored(self, id: str, status: str | None) -> None:
+        """What changed can be read."""
         self.feed.changed(id, status)
 
     def _log(self, id: str, status: str) -> None:

@@ -34,6 +34,10 @@ class NewsListener(Protocol):
         """The session has a new status, or a question, an answer or a lock."""
         ...
 
+    def stored(self, id: str, status: str | None) -> None:
+        """What changed is durable: whoever reads the store finds it."""
+        ...
+
 
 class NewsStore:
     """Wraps a store and reports what is written to it."""
@@ -51,7 +55,7 @@ class NewsStore:
     def create(self, row: SessionRow, owner: str | None = None, ttl: float = 0.0) -> Durable:
         """Add a session; it is reported once it has a status."""
         durable = self.store.create(row, owner, ttl)
-        self._changed(row.id, row.status)
+        self._changed(row.id, row.status, durable)
         return durable
 
     def set_status(
@@ -59,7 +63,7 @@ class NewsStore:
     ) -> Durable:
         """Change the status."""
         durable = self.store.set_status(id, status, reason, due)
-        self._changed(id, status)
+        self._changed(id, status, durable)
         return durable
 
     def append(
@@ -74,7 +78,7 @@ class NewsStore:
         """Add a tick."""
         durable = self.store.append(id, tick, status, reason, letter, due)
         if status is not None or type(tick) in TOLD:
-            self._changed(id, status)
+            self._changed(id, status, durable)
         return durable
 
     def writer(self, id: str) -> Callable[[AnyTick], Durable]:
@@ -86,7 +90,7 @@ class NewsStore:
         def write(tick: AnyTick) -> Durable:
             durable = append(tick)
             if type(tick) in TOLD:
-                self._changed(id, None)
+                self._changed(id, None, durable)
             self._writes += 1
             if self._writes % SAMPLE == 0 and isinstance(durable, Future):
                 self._time(durable)
@@ -105,9 +109,21 @@ class NewsStore:
         if took is not None:
             durable.add_done_callback(lambda _: took(perf_counter() - began))
 
-    def _changed(self, id: str, status: str | None) -> None:
-        if self.listener is not None:
-            self.listener.changed(id, status)
+    def _changed(self, id: str, status: str | None, durable: Durable) -> None:
+        listener = self.listener
+        if listener is None:
+            return
+        listener.changed(id, status)
+        if isinstance(durable, Future):
+            durable.add_done_callback(
+                lambda done: listener.stored(id, status) if _is_good(done) else None
+            )
+        else:
+            listener.stored(id, status)
+
+
+def _is_good(done: Future[None]) -> bool:
+    return not done.cancelled() and done.exception() is None
 
 
 def telling(store: Store) -> tuple[Store, NewsStore]:
