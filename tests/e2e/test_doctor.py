@@ -25,6 +25,12 @@ def test_what_is_not_a_database_is_told(call: Callable[..., Ran], tmp_path: Path
     assert "MISSING database" in ran.out
 
 
+def test_the_password_of_a_database_is_not_told(call: Callable[..., Ran]) -> None:
+    ran = call("doctor", "--db", "postgresql://me:geheim@127.0.0.1:1/x")
+    assert "MISSING database          postgresql://me:***@127.0.0.1:1/x" in ran.out
+    assert "geheim" not in ran.out + ran.err
+
+
 def test_every_providers_key_and_what_clouds_need_is_told(
     call: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

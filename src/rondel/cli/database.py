@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from contextlib import suppress
 from dataclasses import dataclass
@@ -34,6 +35,8 @@ CONTRACT_FAILED = "contract_failed"
 """The reason of a session that failed because the `until` of a loop raised."""
 
 COMPARED = 10_000
+
+_PASSWORD = re.compile(r"(?<=://)([^:@]*:).*(?=@)|([?&](?:ssl)?password=)[^&]*")
 
 
 def open_new(
@@ -78,6 +81,11 @@ def database_of(db: str | None) -> str | None:
     """The `--db` of a command as an engine takes it."""
     name = db or default_database()
     return None if name == MEMORY else name
+
+
+def shown(db: str) -> str:
+    """The file or address as it may be printed: without a password."""
+    return _PASSWORD.sub(r"\1\2***", db) if "://" in db else db
 
 
 def find(engine: Engine, text: str) -> Session:
@@ -149,7 +157,7 @@ class NextCommands:
         return [*python, "--allow-commands"] if self.runs_commands else python
 
     def _command(self, verb: str, *rest: str) -> str:
-        where = ["--db", self.db] if self.db is not None else []
+        where = ["--db", shown(self.db)] if self.db is not None else []
         return shlex.join(["rondel", verb, self.session, *rest, *where])
 
 

@@ -98,10 +98,11 @@ def how_built() -> str:
 
 
 def _database(db: str | None) -> Finding:
-    from rondel.cli.database import database_of
+    from rondel.cli.database import database_of, shown
     from rondel.sessions.stores import open_store
 
     named = database_of(db)
+    told = shown(f"{named}")
     try:
         store = open_store(named, "normal")
         try:
@@ -109,9 +110,9 @@ def _database(db: str | None) -> Finding:
         finally:
             store.close()
     except (RondelError, OSError) as error:
-        return Finding("database", False, f"{named}: {error}")
+        return Finding("database", False, f"{told}: {error}")
     if named is None or "://" in named:
-        return Finding("database", True, f"{named}")
+        return Finding("database", True, told)
     free = shutil.disk_usage(Path(named).parent).free
     note = f"{named}, {'has' if sessions else 'no'} sessions, {free / 2**30:.1f} GiB free"
     return Finding("database", free > LOW, note)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rondel.cli.database import NextCommands, find, open_existing
+from rondel.cli.database import NextCommands, find, open_existing, shown
 from rondel.errors import CallError, UnknownSession
 from rondel.journal.store import SessionRow
 from rondel.sessions.engine import Engine
@@ -50,6 +50,25 @@ def test_commands_can_be_typed_as_they_are() -> None:
     assert plain.resume() == "rondel resume id1"
     assert python.resume() == "rondel resume id1 FILE.py --db 'my file.db'"
     assert python.unlock() == ("rondel unlock id1 --because TEXT --graph FILE.py --db 'my file.db'")
+
+
+@pytest.mark.parametrize(
+    ("db", "printed"),
+    [
+        ("my file.db", "my file.db"),
+        ("postgresql://host:5433/x", "postgresql://host:5433/x"),
+        ("postgresql://me@host:5433/x", "postgresql://me@host:5433/x"),
+        ("postgresql://me:geheim@host:5433/x", "postgresql://me:***@host:5433/x"),
+        ("postgresql://me:ge@he/im@/x?host=/run", "postgresql://me:***@/x?host=/run"),
+        (
+            "postgresql:///x?password=geheim&user=me&sslpassword=geheim",
+            "postgresql:///x?password=***&user=me&sslpassword=***",
+        ),
+    ],
+)
+def test_an_address_is_printed_without_its_password(db: str, printed: str) -> None:
+    assert shown(db) == printed
+    assert printed in NextCommands("id1", db).resume()
 
 
 def test_a_database_that_is_named_must_be_there(
