@@ -38,6 +38,7 @@ def log_as(form: str | None) -> None:
     root = logging.getLogger()
     root.addHandler(handler)
     root.setLevel(logging.WARNING)
+    logging.getLogger("psycopg").setLevel(logging.ERROR)  # the journal says it once, not every try
     if form is not None:
         for name in ("rondel", "uvicorn.error"):
             logging.getLogger(name).setLevel(logging.INFO)

@@ -8,6 +8,7 @@ for a while loses nothing.
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import select
@@ -43,6 +44,8 @@ ON CONFLICT (owner) DO UPDATE SET until = excluded.until
 _WRITTEN = "SELECT pg_current_wal_insert_lsn()::text"
 _FORGET_OLD = "DELETE FROM rondel.driver WHERE until < rondel.now() - 86400"
 
+log = logging.getLogger("rondel.journal")
+
 
 @dataclass(slots=True)
 class _Driver:
@@ -67,6 +70,7 @@ class NotificationThread:
         self._written: str | None = None
         """How far the server has written, where it cannot be listened to."""
         self._closed = False
+        self._away_since: float | None = None
         self._listening = threading.Event()
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -129,7 +133,7 @@ class NotificationThread:
     def _work(self) -> None:
         while not self._closed:
             try:
-                with self._database.connect() as db:
+                with self._connect() as db:
                     if not self._database.is_pooled:
                         db.execute(f"LISTEN {CHANNEL}")
                     self._changes += 1  # nobody knows what was told before
@@ -139,6 +143,21 @@ class NotificationThread:
                 self._listening.set()
                 self._next_beat = 0.0
                 self._rest(_NAP)
+
+    def _connect(self) -> Connection:
+        """A connection; it is said once that the database is away, and once that it is back."""
+        try:
+            db = self._database.connect()
+        except psycopg.Error as error:
+            if self._away_since is None and not self._closed:
+                self._away_since = time.monotonic()
+                log.warning("%s; it is waited for", self._database.explain(error))
+            raise
+        if self._away_since is not None:
+            away = time.monotonic() - self._away_since
+            log.warning("the journal %s is back after %.0f s", self._database.name, away)
+            self._away_since = None
+        return db
 
     def _live(self, db: Connection) -> None:
         while not self._closed:
