@@ -20,6 +20,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
+from psycopg.conninfo import make_conninfo
 
 VARIABLE = "RONDEL_TEST_DATABASE_URL"
 USER = "rondel"
@@ -139,6 +140,11 @@ def drop_database(url: str, address: str) -> None:
     name = urlsplit(address).path.removeprefix("/")
     with psycopg.connect(url, autocommit=True) as db:
         db.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+
+
+def as_role(address: str, role: str) -> str:
+    """The address for whoever has no more rights than that role."""
+    return make_conninfo(address, options=f"-c role={role}")
 
 
 def empty(address: str) -> None:

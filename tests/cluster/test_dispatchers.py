@@ -7,14 +7,17 @@ from asyncio import Event
 from collections.abc import Awaitable
 from typing import Any
 
+import psycopg
 import pytest
 
 from rondel.dispatch.dispatcher import QUEUE, Attend, Dispatcher
 from rondel.dispatch.dispatchers import dispatcher
 from rondel.dispatch.procrastinate import ProcrastinateDispatcher
 from rondel.dispatch.temporal import TemporalDispatcher
-from rondel.errors import CallError
+from rondel.errors import CallError, JournalUnwritable
 from rondel.testing.dispatcher_suite import DispatcherSuite
+from rondel.testing.journal_suite import in_loop
+from tests.postgres import as_role
 
 
 class TestProcrastinate(DispatcherSuite):
@@ -29,6 +32,24 @@ class TestProcrastinate(DispatcherSuite):
 def test_an_unknown_dispatcher_is_refused() -> None:
     with pytest.raises(CallError, match="there is procrastinate"):
         dispatcher("celery", "postgresql://x")
+
+
+@pytest.mark.timeout(20)
+@in_loop
+async def test_a_queue_that_cannot_be_reached_or_made_is_told_in_one_sentence(
+    new_database: str,
+) -> None:
+    nowhere = dispatcher("procrastinate", "postgresql://me:geheim@127.0.0.1:1/x")
+    with pytest.raises(JournalUnwritable, match="cannot be reached; check that it runs"):
+        await nowhere.open()
+    with psycopg.connect(new_database, autocommit=True) as db:
+        db.execute("CREATE ROLE queueless; REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+        try:
+            barred = dispatcher("procrastinate", as_role(new_database, "queueless"))
+            with pytest.raises(JournalUnwritable, match="let its user make tables in the database"):
+                await barred.open()
+        finally:
+            db.execute("DROP ROLE queueless")
 
 
 class Apart(TemporalDispatcher):

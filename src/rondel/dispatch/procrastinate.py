@@ -18,11 +18,12 @@ from typing import Any
 from procrastinate import App, JobContext, PsycopgConnector
 from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
 from procrastinate.jobs import Job
+from psycopg.errors import InsufficientPrivilege, ReadOnlySqlTransaction
 
 from rondel.dispatch.dispatcher import CONCURRENCY, QUEUE, Attend, Shares
 from rondel.dispatch.procrastinate_fairness import INDEX, FairJobs, FairWorker, waiting
-from rondel.errors import JournalUnwritable
-from rondel.journal.postgres.database import stored, told
+from rondel.errors import JournalUnwritable, RondelError
+from rondel.journal.postgres.database import PostgresDatabase, said_by, stored, told
 from rondel.sessions.local_sessions import LEASE
 
 TASK = "rondel.attend"
@@ -46,6 +47,7 @@ class ProcrastinateDispatcher:
 
     def __init__(self, url: str, lease: float = LEASE) -> None:
         self._lease = lease
+        self._database = PostgresDatabase(url, "normal")
         connector = PsycopgConnector(
             conninfo=url,
             min_size=1,
@@ -61,6 +63,7 @@ class ProcrastinateDispatcher:
 
     async def open(self) -> None:
         """Connect, and make procrastinate's tables if there are none."""
+        await asyncio.to_thread(self._database.try_out)
         await self._app.open_async()
         try:
             await self._install()
@@ -68,9 +71,7 @@ class ProcrastinateDispatcher:
             self._epoch = found["now"] - monotonic()
         except ConnectorException as error:
             await self._app.close_async()
-            raise JournalUnwritable(
-                f"the queue cannot be used: {error.__cause__ or error}"
-            ) from error
+            raise self._explained(error) from error
 
     async def submit(
         self, session: str, queue: str = QUEUE, *, group: str = "", after: float = 0.0
@@ -111,6 +112,15 @@ class ProcrastinateDispatcher:
     async def close(self) -> None:
         """Let go of the connections."""
         await self._app.close_async()
+
+    def _explained(self, error: ConnectorException) -> RondelError:
+        cause = error.__cause__
+        if not isinstance(cause, InsufficientPrivilege | ReadOnlySqlTransaction):
+            return self._database.explain(cause if isinstance(cause, Exception) else error)
+        return JournalUnwritable(
+            f"the queue in {self._database.name} cannot be used; let its user make tables in the "
+            f"database's default schema, or start a worker once as one who may ({said_by(cause)})"
+        )
 
     async def _install(self) -> None:
         if not await self._is(_IS_INSTALLED):

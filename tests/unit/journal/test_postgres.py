@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import time
+import traceback
 from collections.abc import Iterator
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 import pytest
 
-from rondel.errors import JournalNewer, JournalUnwritable, LeaseLost
+from rondel.errors import CallError, JournalNewer, JournalUnwritable, LeaseLost
 from rondel.journal.postgres import writer
+from rondel.journal.postgres.database import PostgresDatabase
 from rondel.journal.postgres.store import PostgresStore
 from rondel.journal.store import Store
 from rondel.testing.journal_suite import HOUR, done, in_loop, row, tick
@@ -83,6 +85,40 @@ def test_an_address_that_leads_nowhere_is_told_without_its_password() -> None:
     with pytest.raises(JournalUnwritable, match="cannot be reached") as told:
         PostgresStore("postgresql://u:geheim@127.0.0.1:1/x", patience=0.1)
     assert "geheim" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://u:geheim@heim@host/x",
+        "postgresql://u:ge/geheim@host/x",
+        "postgresql://u:geheim%zz@host/x",
+        "postgresql://u:ge heim geheim@host/x",
+        "postgresql://u:geheim",
+        "postgresql://u:geheim@host:port/x",
+    ],
+)
+def test_an_address_that_is_none_is_told_without_its_password(address: str) -> None:
+    with pytest.raises(CallError, match="one is written postgresql://USER:PASSWORD@HOST") as told:
+        PostgresStore(address)
+    assert "geheim" not in "".join(traceback.format_exception(told.value))
+
+
+def test_what_a_server_refuses_is_told_without_its_statement(new_database: str) -> None:
+    PostgresStore(new_database).close()
+    with psycopg.connect(new_database, autocommit=True) as db:
+        db.execute("CREATE ROLE poor")
+        try:
+            with pytest.raises(JournalUnwritable, match="permission denied for schema rondel\\)"):
+                PostgresStore(postgres.as_role(new_database, "poor"))
+        finally:
+            db.execute("DROP ROLE poor")
+
+
+def test_a_server_that_takes_no_more_connections_says_so() -> None:
+    full = psycopg.OperationalError("FATAL:  sorry, too many clients already")
+    told = PostgresDatabase("postgresql://host/x", "normal").explain(full)
+    assert "it takes no more connections; end some, or allow it more" in str(told)
 
 
 def test_a_database_of_a_newer_version_is_left_alone(new_database: str) -> None:
@@ -165,20 +201,31 @@ async def test_connections_that_are_cut_lose_and_double_nothing(
 
 
 @in_loop
-async def test_a_server_that_goes_away_and_comes_back_stops_no_loop() -> None:
+async def test_a_server_that_goes_away_and_comes_back_stops_no_loop(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     server = await asyncio.to_thread(postgres.PostgresServer)
     store = PostgresStore(postgres.new_database(server.url()))
     try:
         await done(store.create(row("a"), "me", HOUR))
         await done(store.append("a", tick(0)))
+        store.changes()
         await asyncio.to_thread(server.stop)
         waits = [store.append("a", tick(n)) for n in range(1, 4)]
         began = time.monotonic()
         await asyncio.sleep(0)
         assert time.monotonic() - began < 1.0
+        while not caplog.records:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
         await asyncio.to_thread(server.start)
         for wait in waits:
             await done(wait)
+        while len(caplog.records) < 2:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        away, back = caplog.messages
+        assert "it cannot be reached; check that it runs" in away
+        assert away.endswith("; it is waited for")
+        assert "is back after" in back
         assert store.read("a", 0) == [tick(n) for n in range(4)]
     finally:
         store.close()

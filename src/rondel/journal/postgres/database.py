@@ -49,9 +49,10 @@ _FULL = (errors.DiskFull, errors.OutOfMemory, errors.ProgramLimitExceeded)
 _DENIED = (errors.InvalidAuthorizationSpecification, errors.InsufficientPrivilege)
 _REFUSED = (*_DENIED, errors.InvalidCatalogName, errors.ReadOnlySqlTransaction)
 
+_CROWDED = ("too many", "connection slots")
 _PASSING = (
     *("starting up", "shutting down", "recovery", "yet accepting", "terminating connection"),
-    *("too many", "connection slots"),
+    *_CROWDED,
 )
 """Of a server that turns somebody away: what may be over soon."""
 
@@ -89,9 +90,13 @@ class PostgresDatabase:
             connection.execute("SET synchronous_commit = off")
         return connection
 
+    def try_out(self) -> None:
+        """Raise what is wrong with the database, if it cannot be reached."""
+        self._first().close()
+
     def open(self) -> Connection:
         """A connection to a database that is up to date."""
-        connection = self.patiently(self.connect, min(OPENING, self.patience))
+        connection = self._first()
         try:
             self._migrate(connection)
         except psycopg.Error as error:
@@ -101,6 +106,9 @@ class PostgresDatabase:
             connection.close()
             raise
         return connection
+
+    def _first(self) -> Connection:
+        return self.patiently(self.connect, min(OPENING, self.patience))
 
     def patiently(self, call: Callable[[], T], patience: float | None = None) -> T:
         """Call, again and again while the database cannot be reached."""
@@ -115,7 +123,7 @@ class PostgresDatabase:
 
     def explain(self, error: Exception) -> JournalError:
         """What an error of PostgreSQL means for the journal, in one sentence."""
-        detail = " ".join(str(error).split())
+        detail = " ".join(said_by(error).split())
         kind: type[JournalError] = JournalUnwritable
         if isinstance(error, _FULL):
             kind, what = JournalFull, "it has no room left"
@@ -123,6 +131,8 @@ class PostgresDatabase:
             what = "access is denied; check the address and its user"
         elif _is_turned_away(error):
             what = "the server refuses; check the database's name, the user and the password"
+        elif any(word in detail for word in _CROWDED):
+            what = "it takes no more connections; end some, or allow it more"
         elif isinstance(error, psycopg.Error) and is_away(error):
             what = "it cannot be reached; check that it runs"
         else:
@@ -167,6 +177,12 @@ def is_away(error: psycopg.Error) -> bool:
     return False
 
 
+def said_by(error: Exception) -> str:
+    """What an error says, without the statement that it is about."""
+    said = error.diag.message_primary if isinstance(error, psycopg.Error) else None
+    return said or str(error)
+
+
 def _is_turned_away(error: Exception) -> bool:
     """Whether a server answered and wants no such connection; libpq gives no code for that."""
     if not isinstance(error, psycopg.OperationalError) or error.sqlstate is not None:
@@ -186,10 +202,22 @@ def _name(url: str) -> str:
     try:
         parts = conninfo_to_dict(url)
     except psycopg.ProgrammingError as error:
-        raise CallError(f"this is no address of a PostgreSQL database: {error}") from error
+        if "query parameter" not in (said := str(error).strip()):
+            raise _no_address() from None  # it says what may be the password
+        raise CallError(f"this is no address of a PostgreSQL database: {said}") from error
     host, port = parts.get("host") or "localhost", str(parts.get("port") or _PORT)
+    if "@" in f"{host}{port}{parts.get('dbname')}" or not re.fullmatch(r"[\d,]*", port):
+        raise _no_address()
     at = host if port == _PORT else f"{host}:{port}"
     return f"postgresql://{at}/{parts.get('dbname') or ''}"
+
+
+def _no_address() -> CallError:
+    return CallError(
+        "this is no address of a PostgreSQL database; one is written "
+        "postgresql://USER:PASSWORD@HOST:PORT/NAME, with %40 for @, %2F for / and %25 for % in the "
+        "user and the password"
+    )
 
 
 def _migrations() -> dict[int, str]:
