@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Annotated, Any, ClassVar, Self, TypeVar
 
 from pydantic import (
+    BaseModel,
     ConfigDict,
     Field,
     SkipValidation,
@@ -71,12 +72,25 @@ class ChoiceConfig(ProviderConfig):
 Choice = TypeVar("Choice", bound=ChoiceConfig)
 
 
-def knowing(registry: Registry, base: type[Choice], name: str = "", **fields: Any) -> type[Choice]:
+Config = TypeVar("Config", bound=BaseModel)
+
+
+def with_types(base: type[Config], **types: Any) -> type[Config]:
+    """The config with other types of these fields; what else is said of a field stays."""
+    fields = _retyped(base, types)
+    return create_model(base.__name__, __base__=base, __module__=base.__module__, **fields)
+
+
+def _retyped(base: type[BaseModel], types: dict[str, Any]) -> dict[str, Any]:
+    return {name: (kind, base.model_fields[name]) for name, kind in types.items()}
+
+
+def knowing(registry: Registry, base: type[Choice], name: str = "", **types: Any) -> type[Choice]:
     """The config with the options of every provider that `registry` has so far.
 
     They are declared for editors and hints only: the provider that is set checks its own, also
-    one that is registered later. `fields` are fields of the config that are declared anew, `name`
-    is what it is called in place of its base.
+    one that is registered later. `types` are the new types of fields, `name` is
+    what it is called in place of its base.
     """
     declared: dict[str, Any] = {
         option: (
@@ -87,9 +101,8 @@ def knowing(registry: Registry, base: type[Choice], name: str = "", **fields: An
         for option, field in registry.config_model(base.kind, provider).model_fields.items()
         if option not in base.model_fields
     }
-    bound = create_model(
-        name or base.__name__, __base__=base, __module__=base.__module__, **fields, **declared
-    )
+    fields = {**_retyped(base, types), **declared}
+    bound = create_model(name or base.__name__, __base__=base, __module__=base.__module__, **fields)
     bound.registry = registry
     return bound
 

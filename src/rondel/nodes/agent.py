@@ -12,7 +12,6 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationInfo,
-    create_model,
     field_validator,
     model_validator,
 )
@@ -21,7 +20,7 @@ from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit, Suspend
 from rondel.engine.registry import Registry
 from rondel.graph.guarantees import ALL, Guarantee, Recall
-from rondel.models.choice import ModelConfig, knowing
+from rondel.models.choice import ModelConfig, knowing, with_types
 from rondel.models.model import ProviderConfig, Request
 from rondel.models.prices import SIMULATED
 from rondel.nodes.agent_guarantee import any_of, calls_of, guarantee_of_agent
@@ -266,22 +265,10 @@ def config_for(registry: Registry, base: type[AgentConfig] = AgentConfig) -> typ
     """
     entries: Any = list[entry_type(registry)]  # type: ignore[misc]
     others: Any = list[knowing(registry, ModelConfig)]  # type: ignore[misc]
-    fallback = others, AgentConfig.model_fields["fallback"]
-    writer: Any = knowing(registry, SummaryAgentConfig, fallback=fallback)
-    compact = create_model(
-        "CompactConfig",
-        __base__=CompactConfig,
-        __module__=__name__,
-        agent=(writer | None, CompactConfig.model_fields["agent"]),
-    )
-    return knowing(
-        registry,
-        base,
-        "AgentConfig",
-        fallback=fallback,
-        tools=(entries, AgentConfig.model_fields["tools"]),
-        compact=(compact | None, AgentConfig.model_fields["compact"]),
-    )
+    writer: Any = knowing(registry, SummaryAgentConfig, fallback=others)
+    compact = with_types(CompactConfig, agent=writer | None)
+    types = {"fallback": others, "tools": entries, "compact": compact | None}
+    return knowing(registry, base, "AgentConfig", **types)
 
 
 def register(registry: Registry) -> None:

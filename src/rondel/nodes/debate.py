@@ -24,6 +24,7 @@ from rondel.engine.registry import Registry
 from rondel.graph.guarantees import Guarantee
 from rondel.graph.names import Names
 from rondel.graph.spec import CONDITION_MET, MAX_ROUNDS, STAGNATED
+from rondel.models.choice import with_types
 from rondel.models.model import ModelAnswer
 from rondel.nodes import agent
 from rondel.nodes.agent import AgentConfig
@@ -310,12 +311,7 @@ def config_for(registry: Registry) -> type[DebateConfig]:
         Annotated[str, Tag("named")] | Annotated[bound, Tag("configured")],  # type: ignore[valid-type]
         Discriminator(lambda value: "named" if isinstance(value, str) else "configured"),
     ]
-    consensus = create_model(
-        "ConsensusConfig",
-        __base__=ConsensusConfig,
-        __module__=__name__,
-        agent=(judge, ConsensusConfig.model_fields["agent"]),
-    )
+    consensus = with_types(ConsensusConfig, agent=judge)
     return create_model(
         "DebateConfig",
         __base__=DebateConfig,

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit, Exit
 from rondel.engine.registry import Registry
 from rondel.errors import ModelError, StepFailed
 from rondel.graph.guarantees import Guarantee
+from rondel.models.choice import with_types
 from rondel.models.model import Request
 from rondel.nodes import agent
 from rondel.nodes.agent import AgentConfig
@@ -166,16 +167,8 @@ def _build(config: FactCheckConfig, registry: Registry) -> FactCheckProcessor:
 def config_for(registry: Registry) -> type[FactCheckConfig]:
     """The check's config with an agent as `registry` knows it."""
     entries: Any = list[entry_type(registry)]  # type: ignore[misc]
-    return create_model(
-        "FactCheckConfig",
-        __base__=FactCheckConfig,
-        __module__=__name__,
-        agent=(
-            agent.config_for(registry, agent.MemberConfig),
-            FactCheckConfig.model_fields["agent"],
-        ),
-        tools=(entries, FactCheckConfig.model_fields["tools"]),
-    )
+    member = agent.config_for(registry, agent.MemberConfig)
+    return with_types(FactCheckConfig, agent=member, tools=entries)
 
 
 def register(registry: Registry) -> None:

@@ -9,7 +9,7 @@ from math import log
 from typing import Any
 
 import msgspec
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field
 
 from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit
@@ -20,7 +20,7 @@ from rondel.graph.moments import to_millisecond
 from rondel.guards.memory import MEMORY_ERROR, attempt, failure_json
 from rondel.journal.store import Group, MemoryEntry
 from rondel.journal.working_memory import WorkingMemory
-from rondel.models.choice import knowing
+from rondel.models.choice import knowing, with_types
 from rondel.models.embedder import (
     Embedded,
     Embedder,
@@ -218,10 +218,4 @@ def _json(entry: MemoryEntry, near: float | None) -> dict[str, Any]:
 def register(registry: Registry) -> None:
     """Add `memory`."""
     embedding: Any = knowing(registry, EmbeddingConfig)
-    bound = create_model(
-        "MemoryConfig",
-        __base__=MemoryConfig,
-        __module__=__name__,
-        embedding=(embedding | None, MemoryConfig.model_fields["embedding"]),
-    )
-    registry.node(MEMORY, bound, MemoryProcessor)
+    registry.node(MEMORY, with_types(MemoryConfig, embedding=embedding | None), MemoryProcessor)

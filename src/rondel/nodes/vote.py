@@ -6,13 +6,14 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit, Exit
 from rondel.engine.registry import Registry
 from rondel.graph.guarantees import Guarantee
 from rondel.graph.values import number
+from rondel.models.choice import with_types
 from rondel.models.model import ModelAnswer
 from rondel.nodes import agent
 from rondel.nodes.agent import AgentConfig
@@ -240,12 +241,7 @@ def _build(config: VoteConfig, registry: Registry) -> VoteProcessor:
 def config_for(registry: Registry) -> type[VoteConfig]:
     """The vote's config with agents as `registry` knows them."""
     bound = agent.config_for(registry, agent.MemberConfig)
-    return create_model(
-        "VoteConfig",
-        __base__=VoteConfig,
-        __module__=__name__,
-        agents=(dict[AgentName, bound], VoteConfig.model_fields["agents"]),  # type: ignore[valid-type]
-    )
+    return with_types(VoteConfig, agents=dict[AgentName, bound])  # type: ignore[valid-type]
 
 
 def register(registry: Registry) -> None:
