@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -26,31 +26,6 @@ NAMES = 24
 
 COLOURS = {"completed": "green", "bounded": "yellow", "waiting": "yellow"}
 GOES_ON = ("loop:round_started", "loop:round_completed", "human_input_required")
-
-
-class View(Protocol):
-    """The protocol of views of a run."""
-
-    def open(self, title: str, *, simulated: bool, past: SessionNow) -> None:
-        """Show the title, whether some agents are simulated, and what happened before."""
-
-    def show(self, event: Event) -> None:
-        """Show one event."""
-
-    def prompt(self, node: str) -> None:
-        """Ask for the answer to a question that is shown already."""
-
-    def answered(self, node: str, text: str) -> None:
-        """Show an answer that nobody typed here."""
-
-    def withdraw(self, node: str) -> None:
-        """Remove the prompt of a question that was answered elsewhere."""
-
-    def pause(self) -> None:
-        """Let others write to the terminal."""
-
-    def close(self, result: Result) -> None:
-        """Show the result."""
 
 
 class JsonView:
@@ -92,11 +67,13 @@ class PlainView:
         self._loops = loops + len(" round 10")
 
     def open(self, title: str, *, simulated: bool, past: SessionNow) -> None:  # noqa: ARG002
+        """Show the title, whether some agents are simulated, and what happened before."""
         if simulated:
             self._print(words(SIMULATED), "dim")
         self._print(title, "dim")
 
     def show(self, event: Event) -> None:
+        """Show one event."""
         if self._failures and _goes_on(event):
             self._tell_failures("")
         shown = self._shown.get(event.event)
@@ -104,18 +81,23 @@ class PlainView:
             shown(self, event)
 
     def prompt(self, node: str) -> None:
+        """Ask for the answer to a question that is shown already."""
         print(f"{visible(node)}> ", end="", flush=True)
 
     def answered(self, node: str, text: str) -> None:
+        """Show an answer that nobody typed here."""
         self._print(f"{node}> {text}", "bold")
 
     def withdraw(self, node: str) -> None:
+        """Remove the prompt of a question that was answered elsewhere."""
         self._print("\n" + words("{node} was answered elsewhere", node=node), "dim")
 
     def pause(self) -> None:
+        """Let others write to the terminal."""
         sys.stdout.flush()
 
     def close(self, result: Result) -> None:
+        """Show the result."""
         self._tell_failures(result.message)
         self._print("")
         self._figure(words("status"), ended_text(result), COLOURS.get(result.status, "red"))
@@ -232,6 +214,10 @@ class PlainView:
         "error": _error,
         "human_input_required": _question,
     }
+
+
+View = JsonView | PlainView
+"""How a run is shown: to programs or to people."""
 
 
 def _goes_on(event: Event) -> bool:
