@@ -140,7 +140,7 @@ def _lay_out(store: MemoryStore, session: Session, length: int, snapshot: int | 
     state, guard = SessionState(plan), circuit_breaker(plan)
     for position, tick in enumerate(session.journal()[:length]):
         if position == snapshot:
-            store.save_snapshot(row.id, position, dump(state, guard and guard.dump()), keep=2)
+            store.save_snapshot(row.id, position, dump(state, guard and guard.dump()))
         store.append(row.id, tick)
         _fold(state, guard, tick)
     store.set_status(row.id, state.status, state.reason)

@@ -14,10 +14,11 @@ from rondel.cli.database import open_existing
 from rondel.cli.language import counted, words
 from rondel.cli.options import Db
 from rondel.cli.tables import DAY, moment, print_table
+from rondel.engine.core.state import ENDED
 from rondel.errors import CallError, WrongState
 from rondel.graph.quantities import seconds
 from rondel.journal.rules import all_rows
-from rondel.journal.store import ENDED, SessionRow
+from rondel.journal.store import SessionRow
 
 LONG = re.compile(r"(\d+(?:\.\d+)?)([dw])")
 DAYS = {"d": 1, "w": 7}

@@ -15,19 +15,8 @@ import msgspec
 
 from rondel.graph.spec import Dialect, NodeSpec
 
-
-class Way(Protocol):
-    """An edge out of a node, as a router sees it."""
-
-    @property
-    def label(self) -> str: ...
-
-    @property
-    def target(self) -> str: ...
-
-
 Choice = Callable[[Sequence[Any]], Sequence[Any]]
-"""Which of a node's edges it takes; the edges are `Way`s."""
+"""Which of a node's edges it takes; an edge has a `label` and a `target`."""
 
 
 Alternatives = Callable[[Sequence[Any]], Sequence[Sequence[Any]]]

@@ -5,9 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-LONE = "\ufffd"
-"""Takes the place of a half without its other half."""
-
 _HALF = re.compile("[\ud800-\udfff]")
 
 

@@ -21,7 +21,6 @@ from rondel.journal.compact import encode
 from rondel.journal.rules import batches, check_deletable, check_fork, cursor, parse_cursor
 from rondel.journal.storable import Ticks
 from rondel.journal.store import (
-    ENDED,
     Due,
     Group,
     GroupSummary,
@@ -225,17 +224,6 @@ class MemoryStore(_GroupEntries):
         if self._attachments:
             self._sweep()
 
-    def ended_before(self, time: float, limit: int = 1000) -> list[str]:
-        """Sessions that ended before then and whose past no fork shares."""
-        shared = {log.row.parent for log in self._logs.values()}
-        found = [
-            log
-            for log in self._logs.values()
-            if log.status in ENDED and log.updated_at < time and log.row.id not in shared
-        ]
-        found.sort(key=lambda log: log.updated_at)
-        return [log.row.id for log in found[:limit]]
-
     # Ticks
 
     def writer(self, id: str) -> Callable[[AnyTick], None]:
@@ -350,12 +338,11 @@ class MemoryStore(_GroupEntries):
 
     # Snapshots
 
-    def save_snapshot(self, id: str, n: int, blob: bytes, keep: int | None = None) -> None:
+    def save_snapshot(self, id: str, n: int, blob: bytes) -> None:
         """Keep what the first `n` ticks fold to."""
         log = self._log(id)
         others = [kept for kept in log.snapshots if kept[0] != n]
-        kept = sorted([*others, (n, blob)], key=_ticks_in)
-        log.snapshots = tuple(kept if keep is None else kept[-keep:])
+        log.snapshots = tuple(sorted([*others, (n, blob)], key=_ticks_in))
 
     def latest_snapshot(self, id: str, at_most: int | None = None) -> tuple[int, bytes] | None:
         """The newest snapshot of at most that many ticks, from the shared past too."""

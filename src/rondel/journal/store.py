@@ -23,9 +23,6 @@ import msgspec
 
 from rondel.engine.ticks import AnyTick
 
-ENDED = ("completed", "bounded", "failed", "cancelled")
-"""The states that a session never leaves."""
-
 DAMAGED = "damaged"
 """The status in a list of a session that cannot be read."""
 
@@ -214,10 +211,6 @@ class Store(Protocol):
         """Forget a session; refused while forks share its past or somebody drives it."""
         ...
 
-    def ended_before(self, time: float, limit: int = 1000) -> list[str]:
-        """Sessions that ended before then and whose past no fork shares, oldest first."""
-        ...
-
     # Ticks
 
     def writer(self, id: str) -> Callable[[AnyTick], Durable]:
@@ -309,8 +302,8 @@ class Store(Protocol):
 
     # Snapshots
 
-    def save_snapshot(self, id: str, n: int, blob: bytes, keep: int | None = None) -> Durable:
-        """Keep what the first `n` ticks fold to; of all snapshots only the `keep` newest stay."""
+    def save_snapshot(self, id: str, n: int, blob: bytes) -> Durable:
+        """Keep what the first `n` ticks fold to."""
         ...
 
     def latest_snapshot(self, id: str, at_most: int | None = None) -> tuple[int, bytes] | None:

@@ -9,8 +9,9 @@ from contextlib import suppress
 
 import msgspec
 
+from rondel.engine.core.state import ENDED
 from rondel.errors import RondelError
-from rondel.journal.store import ENDED, SessionRow
+from rondel.journal.store import SessionRow
 from rondel.server.access import GROUP, Caller
 from rondel.server.server_database import ServerDatabase
 from rondel.sessions.engine import Engine

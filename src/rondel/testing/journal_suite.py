@@ -164,16 +164,6 @@ class _Sessions:
         store.delete("b")
         store.delete("a")
 
-    @in_loop
-    async def test_old_sessions_are_found_once_they_ended(self, store: Store) -> None:
-        for id in ("running", "done", "parent"):
-            await done(store.create(row(id)))
-        await done(store.create(row("fork", parent="parent")))
-        for id in ("done", "parent", "fork"):
-            await done(store.set_status(id, "completed"))
-        assert set(store.ended_before(4e9)) == {"done", "fork"}
-        assert store.ended_before(1.0) == []
-
 
 class _Deadlines:
     """When sessions are due."""
@@ -352,9 +342,6 @@ class _Snapshots:
         assert store.latest_snapshot("a") == (30, b"30")
         assert store.latest_snapshot("a", at_most=29) == (20, b"20")
         assert store.latest_snapshot("a", at_most=9) is None
-        await done(store.save_snapshot("a", 40, b"40", keep=2))
-        assert store.latest_snapshot("a", at_most=29) is None
-        assert store.latest_snapshot("a", at_most=30) == (30, b"30")
 
     @in_loop
     async def test_a_fork_has_the_snapshots_of_its_past(self, store: Store) -> None:

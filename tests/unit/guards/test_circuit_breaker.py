@@ -835,7 +835,7 @@ async def test_killed_right_after_a_snapshot_a_session_is_locked_where_it_would_
         assert len(blobs) > 3
         for end, blob in blobs.items():
             store = cut(session, end)
-            store.save_snapshot(session.id, end, blob, keep=2)
+            store.save_snapshot(session.id, end, blob)
             if end == length:
                 store.set_status(session.id, expected.status, expected.reason)
             async with Engine(store) as other:

@@ -13,7 +13,6 @@ from rondel.journal.clock import elapsed
 from rondel.journal.postgres.change import (
     Change,
     NewSession,
-    NewSnapshot,
     PostgresHead,
     SessionChanges,
     moves_of,
@@ -101,11 +100,6 @@ INSERT INTO rondel.snapshot (session, n, state) VALUES (%s, %s, %s)
 ON CONFLICT (session, n) DO UPDATE SET state = excluded.state
 """
 
-_FORGET = """
-DELETE FROM rondel.snapshot WHERE session = %(key)s AND n NOT IN
-(SELECT n FROM rondel.snapshot WHERE session = %(key)s ORDER BY n DESC LIMIT %(keep)s)
-"""
-
 
 def write(db: Connection, batch: list[Change], known: set[bytes], again: bool) -> None:
     """Write the batch in one transaction; each change has its error or is durable.
@@ -125,7 +119,7 @@ def write(db: Connection, batch: list[Change], known: set[bytes], again: bool) -
             _append(db, moves, again)
             for change, snapshot in snapshots:
                 if change.error is None:
-                    _keep(db, change.head.key, snapshot)
+                    db.execute(_SNAPSHOT, (change.head.key, snapshot.n, snapshot.state))
             _release(db, releases)
         known.update(birth.digest for _, birth in births)
     for move in moves.values():
@@ -244,9 +238,3 @@ def _release(db: Connection, releases: list[Change]) -> None:
     if releases:
         keys = [change.head.key for change in releases]
         db.execute(_RELEASE, (keys, [stored(change.release or "") for change in releases]))
-
-
-def _keep(db: Connection, key: int, snapshot: NewSnapshot) -> None:
-    db.execute(_SNAPSHOT, (key, snapshot.n, snapshot.state))
-    if snapshot.keep is not None:
-        db.execute(_FORGET, {"key": key, "keep": snapshot.keep})

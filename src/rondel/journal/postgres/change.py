@@ -57,7 +57,6 @@ class NewSnapshot:
 
     n: int
     state: bytes
-    keep: int | None
 
 
 @dataclass(slots=True, eq=False)

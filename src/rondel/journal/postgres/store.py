@@ -32,7 +32,6 @@ from rondel.journal.rules import (
     packed,
 )
 from rondel.journal.store import (
-    ENDED,
     Due,
     Durable,
     Group,
@@ -130,17 +129,6 @@ class PostgresStore:
         self._connections.once(job)
         self._heads.pop(id, None)
         self._notifications.touch()
-
-    def ended_before(self, time: float, limit: int = 1000) -> list[str]:
-        """Sessions that ended before then and whose past no fork shares, oldest first."""
-        statement = (
-            "SELECT id FROM rondel.session s WHERE status = ANY(%s) AND updated_at < %s "
-            "AND NOT EXISTS (SELECT 1 FROM rondel.session f WHERE f.parent = s.key) "
-            "ORDER BY updated_at LIMIT %s"
-        )
-        values = (list(ENDED), time, limit)
-        found = self._connections.call(lambda db: db.execute(statement, values).fetchall())
-        return [told(name) for (name,) in found]
 
     # Ticks
 
@@ -273,9 +261,9 @@ class PostgresStore:
 
     # Snapshots
 
-    def save_snapshot(self, id: str, n: int, blob: bytes, keep: int | None = None) -> Durable:
+    def save_snapshot(self, id: str, n: int, blob: bytes) -> Durable:
         """Keep what the first `n` ticks fold to."""
-        snapshot = NewSnapshot(n, packed(blob), keep)
+        snapshot = NewSnapshot(n, packed(blob))
         return self._writer.submit(Change(self._head(id), snapshot=snapshot))
 
     def latest_snapshot(self, id: str, at_most: int | None = None) -> tuple[int, bytes] | None:

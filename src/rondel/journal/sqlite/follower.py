@@ -14,9 +14,9 @@ import asyncio
 import sqlite3
 import threading
 
+from rondel.journal.sqlite.batch import SqliteHead
 from rondel.journal.sqlite.checksums import chained
 from rondel.journal.sqlite.database import is_busy
-from rondel.journal.sqlite.write import SqliteHead
 
 BRISK = 0.002
 """If two ticks come within so many seconds, a third is expected."""

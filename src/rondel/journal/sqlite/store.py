@@ -28,14 +28,12 @@ from rondel.journal.rules import (
     packed,
 )
 from rondel.journal.sqlite import attachments, leases, rows, ticks, working_memory
-from rondel.journal.sqlite.batch import ENDS, WHERE_IT_ENDS
+from rondel.journal.sqlite.batch import ENDS, WHERE_IT_ENDS, SqliteHead, Write
 from rondel.journal.sqlite.copies import copy_to
 from rondel.journal.sqlite.database import PAGE, PATIENCE, Database, Readers
 from rondel.journal.sqlite.verify import findings
-from rondel.journal.sqlite.write import SqliteHead, Write
 from rondel.journal.sqlite.writer import SqliteWriter
 from rondel.journal.store import (
-    ENDED,
     Due,
     Durable,
     Group,
@@ -181,18 +179,6 @@ class SqliteStore:
         self._writer.run(id, job)
         self._heads.pop(id, None)
 
-    def ended_before(self, time: float, limit: int = 1000) -> list[str]:
-        """Sessions that ended before then and whose past no fork shares, oldest first."""
-        places = ", ".join("?" * len(ENDED))
-        with self._readers.snapshot() as db:
-            rows = db.execute(
-                f"SELECT id FROM session s WHERE status IN ({places}) AND updated_at < ? "  # noqa: S608
-                "AND NOT EXISTS (SELECT 1 FROM session WHERE parent = s.key) "
-                "ORDER BY updated_at LIMIT ?",
-                (*ENDED, time, limit),
-            )
-            return [found for (found,) in rows]
-
     # Ticks
 
     def writer(self, id: str) -> Callable[[AnyTick], Durable]:
@@ -331,13 +317,13 @@ class SqliteStore:
 
     # Snapshots
 
-    def save_snapshot(self, id: str, n: int, blob: bytes, keep: int | None = None) -> Durable:
+    def save_snapshot(self, id: str, n: int, blob: bytes) -> Durable:
         """Keep what the first `n` ticks fold to."""
         head = self._head(id)
         state = packed(blob)
 
         def insert(db: sqlite3.Connection) -> None:
-            ticks.keep_snapshot(db, head.key, n, state, keep)
+            ticks.keep_snapshot(db, head.key, n, state)
 
         return self._writer.submit(Write(head, None, insert))
 

@@ -146,15 +146,9 @@ def snapshots(db: sqlite3.Connection, id: str, at_most: int | None) -> Iterator[
             yield n, unpacked(state) if packed else state
 
 
-def keep_snapshot(db: sqlite3.Connection, key: int, n: int, state: bytes, keep: int | None) -> None:
-    """Keep a packed snapshot; of all that the session has only the `keep` newest stay."""
+def keep_snapshot(db: sqlite3.Connection, key: int, n: int, state: bytes) -> None:
+    """Keep a packed snapshot."""
     db.execute(
         "INSERT OR REPLACE INTO snapshot (session, n, state, packed, sum) VALUES (?, ?, ?, 1, ?)",
         (key, n, state, checksums.of(key, n, state, 1)),
     )
-    if keep is not None:
-        db.execute(
-            "DELETE FROM snapshot WHERE session = ? AND n NOT IN "
-            "(SELECT n FROM snapshot WHERE session = ? ORDER BY n DESC LIMIT ?)",
-            (key, key, keep),
-        )

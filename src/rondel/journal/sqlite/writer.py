@@ -27,12 +27,11 @@ from rondel.errors import (
 )
 from rondel.journal.crash import ARMED, crash_point
 from rondel.journal.rules import wake
-from rondel.journal.sqlite.batch import apply
+from rondel.journal.sqlite.batch import SqliteHead, Write, apply
 from rondel.journal.sqlite.database import NAP, PAGE, Database, is_busy, rollback
 from rondel.journal.sqlite.follower import Follower
 from rondel.journal.sqlite.log import Log
 from rondel.journal.sqlite.openings import Openings
-from rondel.journal.sqlite.write import SqliteHead, Write
 from rondel.journal.store import Durable
 
 SLOW = 0.001
