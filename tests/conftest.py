@@ -80,6 +80,14 @@ def database(_kept_database: str) -> str:
     return _kept_database
 
 
+@pytest.fixture(params=["sqlite", "postgres"])
+def db(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where sessions are kept that outlive a process: a file, then a database in PostgreSQL."""
+    if request.param == "sqlite":
+        return str(tmp_path / "shared.db")
+    return str(request.getfixturevalue("new_database"))
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     """An async test runs on an event loop of its own; hanging is a failure."""

@@ -23,7 +23,7 @@ EXAMPLES = ROOT / "examples"
 Call = Callable[..., Ran]
 
 
-def test_a_plug_in_is_installed_and_its_node_type_works(tmp_path: Path) -> None:
+def test_a_plug_in_is_installed_and_its_node_type_works(tmp_path: Path, database: str) -> None:
     graph = str(EXAMPLES / "18_plugin" / "graph.yaml")
     without = rondel("check", graph)
     assert without.code == 2
@@ -32,15 +32,16 @@ def test_a_plug_in_is_installed_and_its_node_type_works(tmp_path: Path) -> None:
     target = ["--target", str(tmp_path), str(EXAMPLES / "18_plugin")]
     subprocess.run([sys.executable, "-m", "pip", *install, *target], check=True)
     there = environment(PYTHONPATH=str(tmp_path))
-    ran = rondel("run", graph, "-i", "more loops", "--db", ":memory:", "--json", env=there)
-    assert (ran.code, ran.err) == (0, "")
-    assert ran.result["output"] == "MORE LOOPS!!!"
-    assert ran.result["loops"][0]["exit_reason"] == "score_threshold_reached"
+    for db in (":memory:", database):
+        ran = rondel("run", graph, "-i", "more loops", "--db", db, "--json", env=there)
+        assert (ran.code, ran.err) == (0, "")
+        assert ran.result["output"] == "MORE LOOPS!!!"
+        assert ran.result["loops"][0]["exit_reason"] == "score_threshold_reached"
     assert '"shout"' in rondel("schema", env=there).out
 
 
 @contextmanager
-def application(db: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+def application(db: str) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     """The FastAPI example, served by uvicorn in a process of its own."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -48,7 +49,7 @@ def application(db: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     process = subprocess.Popen(
         [str(BIN / "uvicorn"), "app:app", "--port", str(port), "--log-level", "warning"],
         cwd=EXAMPLES / "19_fastapi",
-        env=environment(DRAFTS_DB=str(db)),
+        env=environment(DRAFTS_DB=db),
     )
     try:
         yield f"http://127.0.0.1:{port}", process
@@ -73,8 +74,7 @@ def asked(url: str, body: Any = None) -> tuple[int, Any]:
     raise AssertionError(f"nobody listens at {url}")
 
 
-def test_a_draft_of_the_fastapi_application_outlives_it(tmp_path: Path) -> None:
-    db = tmp_path / "drafts.db"
+def test_a_draft_of_the_fastapi_application_outlives_it(db: str) -> None:
     with application(db) as (url, process):
         status, draft = asked(f"{url}/drafts", {"topic": "tea"})
         assert (status, draft["status"]) == (202, "waiting")
@@ -91,24 +91,26 @@ def test_a_draft_of_the_fastapi_application_outlives_it(tmp_path: Path) -> None:
         assert asked(f"{url}/drafts/none")[0] == 404
 
 
-def test_the_breaker_example_goes_on_once_it_is_unlocked(call: Call, tmp_path: Path) -> None:
-    db = ("--db", str(tmp_path / "rondel.db"))
+def test_the_breaker_example_goes_on_once_it_is_unlocked(call: Call, db: str) -> None:
+    kept = ("--db", db)
     graph = str(EXAMPLES / "15_breaker" / "graph.yaml")
-    locked = call("run", graph, "-i", "The build is red", "--json", *db)
+    locked = call("run", graph, "-i", "The build is red", "--json", *kept)
     assert locked.code == 5
     session = locked.result["session_id"]
-    refused = call("unlock", session, "--because", " ", *db)
+    refused = call("unlock", session, "--because", " ", *kept)
     assert refused.code == 2
-    ran = call("unlock", session, "--because", "the server was down", "--json", *db)
+    ran = call("unlock", session, "--because", "the server was down", "--json", *kept)
     assert (ran.code, ran.result["output"]) == (0, "The build passed.")
     assert ran.result["loops"][0]["rounds"] == 4
 
 
-def test_the_fork_example_goes_on_from_its_best_round(call: Call, tmp_path: Path) -> None:
-    db = ("--db", str(tmp_path / "rondel.db"))
-    first = call("run", str(EXAMPLES / "16_fork_best" / "graph.yaml"), "-i", "Rain", "--json", *db)
+def test_the_fork_example_goes_on_from_its_best_round(call: Call, db: str) -> None:
+    kept = ("--db", db)
+    first = call(
+        "run", str(EXAMPLES / "16_fork_best" / "graph.yaml"), "-i", "Rain", "--json", *kept
+    )
     session = first.result["session_id"]
-    more = ("--set", "loops.Poet.max_rounds=5", "--json", *db)
+    more = ("--set", "loops.Poet.max_rounds=5", "--json", *kept)
     for fork, calls in (
         (call("fork", session, "--at", "Poet[4]", *more), 4),
         (call("fork", session, *more), 2),

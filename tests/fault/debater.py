@@ -1,7 +1,7 @@
 """A debate that kills its own process in the middle of round 3, once.
 
-Run as a program: `python -m tests.fault.debater FOLDER`. The first run dies; the next one resumes
-the session and prints what became of it.
+Run as a program: `python -m tests.fault.debater FOLDER DB`. The first run dies; the next one
+resumes the session and prints what became of it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.fault.victims import debate, marker
 DEADLY = "round 3 turn 2"
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, db: str) -> None:
     """Start the session, or resume the one that is there."""
     marks = folder / "marks"
     mark = marker(str(marks))
@@ -32,7 +32,7 @@ def main(folder: Path) -> None:
 
     async def run() -> None:
         graph = debate(deadly)
-        async with Engine(folder / "db") as engine:
+        async with Engine(db) as engine:
             rows = engine.sessions().rows
             if rows:
                 session = await engine.resume(rows[0].id, graph)
@@ -47,4 +47,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2])

@@ -12,14 +12,14 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 
-def debater(folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tests.fault.debater", str(folder)]
+def debater(folder: Path, db: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tests.fault.debater", str(folder), db]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
-def test_a_debate_killed_in_round_3_goes_on_in_round_3(tmp_path: Path) -> None:
-    assert debater(tmp_path).returncode == -signal.SIGKILL
-    done = debater(tmp_path)
+def test_a_debate_killed_in_round_3_goes_on_in_round_3(tmp_path: Path, db: str) -> None:
+    assert debater(tmp_path, db).returncode == -signal.SIGKILL
+    done = debater(tmp_path, db)
     assert done.returncode == 0, done.stderr
     turns = [f"round {number} turn {turn}" for number in (1, 2, 3) for turn in (1, 2)]
     asked = Counter(
