@@ -179,6 +179,8 @@ def _listening(options: Options) -> socket.socket:
     family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
     found = socket.socket(family, socket.SOCK_STREAM)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    # what is sent goes out at once; asyncio sees to that on sockets of its own only
+    found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     try:
         found.bind((options.host.strip("[]"), options.port))
     except OSError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import socket
+import statistics
 import time
 from pathlib import Path
 
@@ -98,3 +99,14 @@ def test_killed_and_started_again_it_takes_up_what_was_under_way(
         seen += [event["seq"] for event in told]
         assert seen == list(range(1, len(seen) + 1))
         assert told[-1]["data"]["status"] == "completed"
+
+
+def test_a_small_answer_goes_out_at_once(folder: Path, tmp_path: Path) -> None:
+    """Head and body are two writes: the second does not wait until the first is acknowledged."""
+    with served(folder, tmp_path / "s.db") as (_, client):
+        took = []
+        for _ in range(30):
+            began = time.perf_counter()
+            assert client.get("/healthz").status_code == 200
+            took.append(time.perf_counter() - began)
+    assert statistics.median(took) < 0.035
