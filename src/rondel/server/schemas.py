@@ -325,6 +325,7 @@ class QuestionList(BaseModel):
     """Everything that waits for a person, oldest first."""
 
     questions: list[OpenQuestion]
+    next: str | None = Field(description="The cursor of the next page; null on the last.")
 
 
 class LockView(BaseModel):

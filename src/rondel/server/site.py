@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 from fastapi import Depends
 from starlette.requests import HTTPConnection
@@ -15,6 +15,7 @@ from starlette.requests import HTTPConnection
 from rondel.errors import UnknownSession
 from rondel.server.access import Caller
 from rondel.server.addresses import guard
+from rondel.server.asked import AskedQuestions
 from rondel.server.deliveries import Deliveries
 from rondel.server.facts_store import SessionFactsStore
 from rondel.server.hooks import Hooks
@@ -97,8 +98,7 @@ class Site:
         self._computer = ThreadPoolExecutor(COMPUTERS, "rondel-computing")
         self._computing = 0
         self.ready = False
-        self.asked: dict[str, tuple[int, list[dict[str, Any]]]] = {}
-        """The open questions of sessions, and after how many ticks."""
+        self.asked = AskedQuestions()
 
     async def open(self) -> None:
         """Start, and recover sessions whose process is gone."""

@@ -292,6 +292,7 @@ export interface components {
         };
         QuestionList: {
             questions: components["schemas"]["OpenQuestion"][];
+            next: string | null;
         };
         QuestionView: {
             node_id: string;
