@@ -6,11 +6,13 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 import msgspec
 
 from rondel.engine.core.state import ENDED
 from rondel.errors import RondelError
+from rondel.graph.plan import Plan
 from rondel.journal.store import SessionRow
 from rondel.server.access import GROUP, Caller
 from rondel.server.server_database import ServerDatabase
@@ -18,6 +20,9 @@ from rondel.sessions.engine import Engine
 from rondel.sessions.insights import SessionFacts, facts_of
 
 PAGE = 200
+LONG = 2000
+"""Ticks of a session from which on it is read beside the event loop."""
+
 PATIENCE = 5.0
 """The most seconds that a request waits for the newest sessions to be read."""
 
@@ -109,8 +114,8 @@ class SessionFactsStore:
         if row.status not in ENDED:
             return
         plan = self._engine.outline_of(row).plan()
-        ticks = (tick for batch in self._engine.store.scan(row.id) for tick in batch)
-        facts = facts_of(row.id, plan, ticks)
+        read = partial(self._facts, row.id, plan)
+        facts = read() if row.length < LONG else await asyncio.to_thread(read)
         if live:
             self._told(facts)
         await self._database.write(
@@ -121,3 +126,6 @@ class SessionFactsStore:
                 *(row.length, row.created_at, msgspec.json.encode(facts)),
             )
         )
+
+    def _facts(self, id: str, plan: Plan) -> SessionFacts:
+        return facts_of(id, plan, (tick for ticks in self._engine.store.scan(id) for tick in ticks))

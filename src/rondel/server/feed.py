@@ -227,6 +227,7 @@ class Feed:
             before = page.next
             if before is None:
                 return
+            await asyncio.sleep(0)
 
     async def _follow(self) -> None:
         assert self._news is not None  # noqa: S101
