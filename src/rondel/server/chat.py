@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import AsyncGenerator
+from functools import partial
 from typing import Annotated, Any
 
 import msgspec
@@ -12,17 +13,17 @@ from fastapi import APIRouter, Header
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from rondel.errors import CallError, RondelError
+from rondel.errors import CallError, RondelError, WrongState
 from rondel.server import schemas
 from rondel.server.access import Caller, Operator, Viewer
 from rondel.server.live_text import TOKENS
 from rondel.server.openapi import TEXTS
-from rondel.server.replies import MEDIA_TYPE, Refusal, explain, reply
+from rondel.server.replies import MEDIA_TYPE, Refusal, explain, problem, reply
 from rondel.server.session_reply import (
     SessionReply,
-    last_event,
     round_text,
     session_reply,
+    told_by,
     until_rest,
 )
 from rondel.server.site import Site, SiteDep
@@ -32,8 +33,9 @@ from rondel.sessions.event import Event
 from rondel.sessions.session import Session
 
 router = APIRouter(prefix="/v1", tags=["openai"])
-MARK = re.compile(r"\[session ([0-9a-f]{16,64})\]\s*$")
-"""The end of a question, by which the next turn is known to answer it."""
+MARK = re.compile(r"\[session ([0-9a-f]{16,64}) #(\d{1,9})\]\s*$")
+"""The end of a question, by which the next turn is known to answer it: the session, and the number
+of the question in it."""
 
 
 class ChatFault(BaseModel):
@@ -90,7 +92,7 @@ async def list_models(site: SiteDep, caller: Viewer) -> Response:
 
 
 @router.get(
-    "/models/{id}", operation_id="getModel", response_model=dict[str, Any], responses=ERRORS
+    "/models/{id:path}", operation_id="getModel", response_model=dict[str, Any], responses=ERRORS
 )
 async def get_model(id: str, site: SiteDep, caller: Viewer) -> Response:
     """One of them."""
@@ -112,7 +114,8 @@ async def create_chat_completion(
     site: SiteDep,
     caller: Operator,
     idempotency_key: Annotated[
-        str | None, Header(max_length=200, description="The same key never runs it twice.")
+        str | None,
+        Header(min_length=1, max_length=200, description="The same key never runs it twice."),
     ] = None,
 ) -> Response:
     """Run a graph on the last user message, or answer the question that came before it."""
@@ -134,7 +137,7 @@ async def create_chat_completion(
         return _error(Refusal(422, came.status, f"{came.text} (session {session.id})"))
     choice = {
         "index": 0,
-        "message": {"role": "assistant", "content": _content(session, came)},
+        "message": {"role": "assistant", "content": await _content(site, session, came)},
         "finish_reason": "stop",
     }
     whole = {**_head(session, body.model, "chat.completion"), "choices": [choice]}
@@ -151,12 +154,8 @@ async def _session(
     text = _plain(last.content)
     asked = _asking(body.messages)
     if asked is not None:
-        session = site.session(asked, caller)
-        if session.row.status == "waiting":
-            site.demand_open()
-            after = last_event(site, session)
-            await session.answer(text, by=caller.name)
-            return session, after
+        session = site.session(asked[0], caller)
+        return session, await _answered(site, caller, session, asked[1], text)
     inputs: dict[str, Any] = {"task": text}
     if len(body.messages) > 1:
         inputs["messages"] = [m.model_dump() for m in body.messages]
@@ -165,12 +164,30 @@ async def _session(
     return site.engine.get(started["id"]), 0
 
 
-def _asking(messages: list[ChatMessage]) -> str | None:
-    """The session whose question the last user message answers."""
+async def _answered(site: Site, caller: Caller, session: Session, number: int, text: str) -> int:
+    """Answer a question by its number; the event after which the reply to it begins.
+
+    A client that heard nothing asks again: an answer that was given is not given twice.
+    """
+    site.demand_open()
+    told = await site.read(session, partial(told_by, site, session))
+    if number > len(told.answers):
+        await session.answer(text, by=caller.name)
+        return told.last
+    if told.answers[number - 1] != text:
+        raise WrongState(
+            f"question {number} of session {session.id} was answered otherwise; begin a new "
+            "conversation, or go on from its newest question"
+        )
+    return told.turned - 1
+
+
+def _asking(messages: list[ChatMessage]) -> tuple[str, int] | None:
+    """The session whose question the last user message answers, and the question's number."""
     if len(messages) < 2 or messages[-2].role != "assistant":
         return None
     found = MARK.search(_plain(messages[-2].content))
-    return None if found is None else found[1]
+    return None if found is None else (found[1], int(found[2]))
 
 
 def _plain(content: Any) -> str:
@@ -180,9 +197,10 @@ def _plain(content: Any) -> str:
     return "" if content is None else str(content)
 
 
-def _content(session: Session, came: SessionReply) -> str:
+async def _content(site: Site, session: Session, came: SessionReply) -> str:
     if came.status == "waiting":
-        return f"{came.text}\n\n[session {session.id}]"
+        told = await site.read(session, partial(told_by, site, session))
+        return f"{came.text}\n\n[session {session.id} #{len(told.answers) + 1}]"
     return came.text
 
 
@@ -210,7 +228,7 @@ async def _chunks(
         error = {"message": f"{came.text} (session {session.id})", "type": came.status}
         yield b"data: %b\n\n" % msgspec.json.encode({"error": error})
         return
-    yield chunk({"content": _content(session, came)})
+    yield chunk({"content": await _content(site, session, came)})
     yield chunk({}, "stop", rondel=came.to_json(session.id))
     if wants_usage:
         yield b"data: %b\n\n" % msgspec.json.encode({**head, "choices": [], "usage": _usage(came)})
@@ -244,8 +262,10 @@ def _usage(came: SessionReply) -> dict[str, int]:
 def _error(error: RondelError | Refusal) -> Response:
     """An error as clients of OpenAI's API read it."""
     if isinstance(error, Refusal):
-        status, kind, detail = error.status, error.kind, error.detail
+        kind, detail = error.kind, error.detail
+        told = problem(error.status, kind, detail, retry_after=error.retry_after)
     else:
-        explained = explain(error)
-        status, kind, detail = explained.status_code, type(error).__name__, str(error)
-    return reply({"error": {"message": detail, "type": kind, "code": kind}}, status)
+        kind, detail, told = type(error).__name__, str(error), explain(error)
+    headers = {name: told.headers[name] for name in ("Retry-After",) if name in told.headers}
+    body = {"error": {"message": detail, "type": kind, "code": kind}}
+    return reply(body, told.status_code, headers)

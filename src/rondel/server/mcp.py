@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -19,7 +20,7 @@ from rondel.errors import CallError, RondelError
 from rondel.server import schemas
 from rondel.server.access import LOCAL, Caller, caller_of
 from rondel.server.replies import Refusal
-from rondel.server.session_reply import RESTING, last_event, round_text, session_reply, until_rest
+from rondel.server.session_reply import RESTING, round_text, session_reply, told_by, until_rest
 from rondel.server.site import Site
 from rondel.server.starting import start
 from rondel.sessions.session import Session
@@ -124,7 +125,7 @@ class Tools:
         if name == "rondel_answer":
             session = site.session(_word(given, "session_id"), caller)
             site.demand_open()
-            after = last_event(site, session)
+            after = (await site.read(session, partial(told_by, site, session))).last
             await session.answer(_word(given, "text"), given.get("node"), caller.name)
             return await self._waited(caller, session, after, given, progress)
         if name == "rondel_start":

@@ -50,13 +50,29 @@ class SessionReply:
         }
 
 
-def last_event(site: Site, session: Session) -> int:
-    """The number of the session's newest event."""
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a session has told so far."""
+
+    last: int
+    """The number of its newest event."""
+    turned: int
+    """The number of its newest change of status."""
+    answers: list[Any]
+    """What people have answered."""
+
+
+def told_by(site: Site, session: Session) -> Told:
+    """What there is in the journal of a session; read a long one with `Site.read`."""
     narrator = Narrator(session.id, session.plan)
+    turned, answers = 0, []
     for ticks in site.engine.store.scan(session.id):
-        for tick in ticks:
-            narrator.tell(tick)
-    return narrator.seq
+        for event in (event for tick in ticks for event in narrator.tell(tick)):
+            if event.event == "session_state_change":
+                turned = event.seq or 0
+            elif event.event == "human_input_received":
+                answers.append(event.data["answer"])
+    return Told(narrator.seq, turned, answers)
 
 
 async def until_rest(

@@ -61,6 +61,42 @@ def test_the_openai_client_runs_a_loop_with_a_question_to_its_end(asking: Runnin
             client.chat.completions.create(model="nothing", messages=messages[:1])
 
 
+def test_a_turn_that_is_sent_again_answers_once_and_gets_the_same_reply(asking: Running) -> None:
+    with openai.OpenAI(base_url=f"{asking.url}/v1", api_key="none", max_retries=0) as client:
+        first: list[Any] = [{"role": "user", "content": "an article"}]
+
+        def ask(messages: list[Any]) -> str:
+            turn = client.chat.completions.create(model="loop_that_asks", messages=messages)
+            return turn.choices[0].message.content or ""
+
+        question = {"role": "assistant", "content": ask(first)}
+        second = [*first, question, {"role": "user", "content": "shorter please"}]
+        reply = ask(second)
+        assert ask(second) == reply
+        third = [
+            *second,
+            {"role": "assistant", "content": reply},
+            {"role": "user", "content": "ACCEPT"},
+        ]
+        assert [ask(third), ask(third), ask(second)] == ["draft two", "draft two", "draft two"]
+        with pytest.raises(openai.ConflictError, match="answered otherwise"):
+            ask([*third[:-1], {"role": "user", "content": "no"}])
+        [session] = asking.get("/sessions")["sessions"]
+        given = [e for e in asking.events(session["id"]) if e["event"] == "human_input_received"]
+        assert [event["data"]["answer"] for event in given] == ["shorter please", "ACCEPT"]
+
+
+def test_a_chat_that_is_refused_is_told_when_to_come_back(asking: Running) -> None:
+    with openai.OpenAI(base_url=f"{asking.url}/v1", api_key="none", max_retries=0) as client:
+        hub = asking.server._site.hub
+        hub._most = 0
+        with pytest.raises(openai.RateLimitError) as refused:
+            client.chat.completions.create(
+                model="review", messages=[{"role": "user", "content": "x"}]
+            )
+        assert refused.value.response.headers["retry-after"] == "5"
+
+
 def test_the_openai_client_streams_rounds_and_ends_with_how_the_loop_ended(
     asking: Running,
 ) -> None:
