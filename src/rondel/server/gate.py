@@ -45,6 +45,9 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
 }
+HEAD = "rondel.head"
+"""Marks a request that wants the head of an answer only."""
+
 BODY_PATIENCE = 30.0
 """Seconds in which a request must have arrived."""
 
@@ -62,6 +65,8 @@ class Gate:
             await self._app(scope, receive, send)
             return
         guarded = _Guarded(send)
+        if scope.get("method") == "HEAD":  # as GET, without what it says
+            scope, guarded.is_head = {**scope, "method": "GET", HEAD: True}, True
         try:
             headers = Headers(scope=scope)
             self._check_host(scope, headers)
@@ -240,6 +245,8 @@ class _Guarded:
     def __init__(self, send: Send) -> None:
         self._send = send
         self.origin: str | None = None
+        self.is_head = False
+        self._is_over = False
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -250,6 +257,10 @@ class _Guarded:
             if self.origin is not None:
                 for name, value in _cors(self.origin):
                     headers[name] = value
+        elif self.is_head:
+            if self._is_over:
+                return
+            self._is_over, message = True, {"type": "http.response.body"}
         await self._send(message)
 
 

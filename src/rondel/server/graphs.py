@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from typing import Annotated, Any
+from urllib.parse import quote
 
 import msgspec
 import yaml
@@ -11,13 +12,14 @@ from fastapi import APIRouter, Header
 from starlette.responses import Response
 
 from rondel.certificate import certify
-from rondel.errors import CallError, GraphError
+from rondel.errors import CallError, GraphChanged, GraphError
 from rondel.forecast.estimate import Estimate, estimate
 from rondel.forecast.figures import simulation_json
 from rondel.forecast.simulation import simulate
 from rondel.graph.json_schema import json_schema
 from rondel.server import schemas
 from rondel.server.access import Admin, Caller, Viewer
+from rondel.server.etags import names
 from rondel.server.idempotency import Key, once
 from rondel.server.openapi import errors
 from rondel.server.replies import Refusal, reply
@@ -58,14 +60,15 @@ async def create_graph(
 
     async def make() -> Response:
         file = site.folder.create(_text(site, body), body.name, caller.groups)
-        headers = {"ETag": f'"{file.etag}"', "Location": f"/api/v1/graphs/{file.id}"}
+        where = f"/api/v1/graphs/{quote(file.id, safe='')}"
+        headers = {"ETag": f'"{file.etag}"', "Location": where}
         return reply(_detail(site, file), 201, headers)
 
     return await once(site, caller, key, "graphs", body, make)
 
 
 @router.get(
-    "/graphs/{id}",
+    "/graphs/{id:path}",
     operation_id="getGraph",
     response_model=schemas.GraphDetail,
     responses={**errors(404), 304: {"description": "Nothing has changed."}},
@@ -74,13 +77,13 @@ async def get_graph(id: str, site: SiteDep, caller: Viewer, if_none_match: Tag =
     """A stored graph: its text, and what a check of it finds."""
     file = site.folder.get(id, caller.groups)
     tag = {"ETag": f'"{file.etag}"'}
-    if if_none_match is not None and _etag(if_none_match) == file.etag:
+    if if_none_match is not None and names(if_none_match, file.etag):
         return Response(None, 304, tag)
     return reply(_detail(site, file), 200, tag)
 
 
 @router.put(
-    "/graphs/{id}",
+    "/graphs/{id:path}",
     operation_id="replaceGraph",
     response_model=schemas.GraphDetail,
     responses={**errors(404, 409, 412), 201: {"model": schemas.GraphDetail}},
@@ -91,22 +94,29 @@ async def replace_graph(
     site: SiteDep,
     caller: Admin,
     if_match: Tag = None,
+    if_none_match: Annotated[
+        str | None, Header(description="`*`: only if there is no such graph yet.")
+    ] = None,
 ) -> Response:
     """Change a stored graph; with If-Match only if nobody else has changed it meanwhile."""
     text = _text(site, body)
-    if if_match is None and id not in site.folder.files(caller.groups):
+    known = site.folder.files(caller.groups).get(id)
+    if known is not None and if_none_match is not None and names(if_none_match, known.etag):
+        raise GraphChanged(f"there is a graph {id!r} already; read it, and send its ETag")
+    if known is None and if_match is None:
         file = site.folder.create(text, body.name, caller.groups, demanded=id)
         return reply(_detail(site, file), 201, {"ETag": f'"{file.etag}"'})
-    file = site.folder.replace(id, text, _etag(if_match), caller.groups)
+    file = site.folder.replace(id, text, _demanded(known, if_match), caller.groups)
     return reply(_detail(site, file), 200, {"ETag": f'"{file.etag}"'})
 
 
 @router.delete(
-    "/graphs/{id}", operation_id="deleteGraph", status_code=204, responses=errors(404, 412)
+    "/graphs/{id:path}", operation_id="deleteGraph", status_code=204, responses=errors(404, 412)
 )
 async def delete_graph(id: str, site: SiteDep, caller: Admin, if_match: Tag = None) -> Response:
     """Remove a stored graph; its sessions keep their copies."""
-    site.folder.delete(id, _etag(if_match), caller.groups)
+    known = site.folder.files(caller.groups).get(id)
+    site.folder.delete(id, _demanded(known, if_match), caller.groups)
     return Response(None, 204)
 
 
@@ -183,8 +193,11 @@ def _text(site: Site, body: schemas.GraphText) -> str:
     return text_of(site, given or "")
 
 
-def _etag(header: str | None) -> str | None:
-    return None if header is None else header.removeprefix("W/").strip().strip('"')
+def _demanded(file: GraphFile | None, if_match: str | None) -> str | None:
+    """The ETag that a graph must still have when it is written; None if any will do."""
+    if file is None or if_match is None:
+        return if_match
+    return file.etag if names(if_match, file.etag) else if_match
 
 
 def _summary(file: GraphFile) -> dict[str, Any]:

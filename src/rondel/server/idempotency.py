@@ -22,6 +22,7 @@ Key = Annotated[
     str | None,
     Header(
         alias="Idempotency-Key",
+        min_length=1,
         max_length=200,
         description="The same key with the same request gets the same answer, for a day.",
     ),

@@ -12,6 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import compile_path
 
 from rondel.errors import (
     CallError,
@@ -42,6 +43,10 @@ def reply(value: Any, status: int = 200, headers: dict[str, str] | None = None) 
 
 
 # Problems
+
+AS_JSON = "send JSON, with Content-Type: application/json"
+UNREADABLE = "There was an error parsing the body"
+"""What FastAPI says of bytes that are no text, and of numbers and nesting beyond all bounds."""
 
 MEDIA_TYPE = "application/problem+json"
 log = logging.getLogger("rondel.server")
@@ -126,16 +131,24 @@ def install(app: FastAPI) -> None:
         assert isinstance(error, Refusal)  # noqa: S101
         return problem(error.status, error.kind, error.detail, retry_after=error.retry_after)
 
-    async def invalid(_request: Request, error: Exception) -> Response:
+    async def invalid(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)  # noqa: S101
         shown = [_complaint(each) for each in error.errors()]
+        kind = request.headers.get("content-type", "")
+        if isinstance(error.body, bytes | str) and "json" not in kind.lower():
+            shown = [{"path": "body", "message": f"it is {kind or 'of no type'}; {AS_JSON}"}]
         detail = "; ".join(f"{each['path']}: {each['message']}" for each in shown)
         return problem(422, "invalid_request", detail or "the request is not valid", shown)
 
-    async def http(_request: Request, error: Exception) -> Response:
+    async def http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)  # noqa: S101
-        headers = dict(error.headers or {})
-        return problem(error.status_code, "http_error", str(error.detail), headers=headers)
+        headers, detail = dict(error.headers or {}), str(error.detail)
+        if error.status_code == 405 and (methods := methods_of(app, request.url.path)):
+            headers["Allow"] = ", ".join(methods)
+            detail = f"{request.method} is not possible here; there is {headers['Allow']}"
+        elif detail == UNREADABLE:
+            detail = f"the body cannot be read; {AS_JSON}, in UTF-8"
+        return problem(error.status_code, "http_error", detail, headers=headers)
 
     async def unexpected(request: Request, error: Exception) -> Response:
         log.error("%s %s failed", request.method, request.url.path, exc_info=error)
@@ -146,6 +159,15 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, http)
     app.add_exception_handler(Exception, unexpected)
+
+
+def methods_of(app: FastAPI, path: str) -> list[str]:
+    """What can be done at a path."""
+    found: set[str] = set()
+    for template, methods in app.openapi()["paths"].items():
+        if compile_path(template)[0].match(path):
+            found |= {method.upper() for method in methods}
+    return sorted(found | {"HEAD"} if "GET" in found else found)
 
 
 def _complaint(error: dict[str, Any]) -> dict[str, Any]:

@@ -47,7 +47,8 @@ async def start_session(
     site: SiteDep,
     caller: Operator,
     idempotency_key: Annotated[
-        str | None, Header(max_length=200, description="The same as the field of the body.")
+        str | None,
+        Header(min_length=1, max_length=200, description="The same as the field of the body."),
     ] = None,
 ) -> Response:
     """Start a session; it goes on by itself."""
@@ -88,7 +89,7 @@ async def list_sessions(
             cursor = page.next
             if cursor is None or len(rows) >= limit or scanned >= SCANNED:
                 break
-    except (ValueError, JournalError) as error:
+    except (ValueError, OverflowError, JournalError) as error:
         raise CallError(f"there is no page {cursor!r}; take `next` of the page before") from error
     return _page(site, rows, cursor)
 

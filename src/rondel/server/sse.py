@@ -93,6 +93,10 @@ class EventStream(Response):
         await send(
             {"type": "http.response.start", "status": 200, "headers": self.raw_headers},
         )
+        if "rondel.head" in scope:
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+            await self._content.aclose()
+            return
         listening = loop.create_task(self._listen(receive))
         self._heartbeat.add(self)
         try:

@@ -43,7 +43,7 @@ class VersionList(BaseModel):
 
 
 @router.get(
-    "/graphs/{id}/versions",
+    "/graphs/{id:path}/versions",
     operation_id="listVersions",
     response_model=VersionList,
     responses=errors(404),
