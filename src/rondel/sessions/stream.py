@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Protocol
 from weakref import ref
 
-from rondel.engine.shell.notifier import Notifier, wake
+from rondel.engine.shell.notifier import Notifier, ring, wake
 from rondel.engine.ticks import AnyTick
 from rondel.errors import JournalUnwritable
 from rondel.journal.store import Durable
@@ -62,7 +62,7 @@ class Audience(Notifier):
         if self._turned is not None:
             turned, self._turned = self._turned, None
             wake(turned)
-        self.ring()
+        ring(self)
 
     def next_turn(self) -> asyncio.Future[None]:
         """An awaitable until the session comes to rest or goes on."""
@@ -92,7 +92,7 @@ class Audience(Notifier):
             listener = known()
             if listener is not None:
                 listener.hear(position, event)
-        self.ring()
+        ring(self)
 
     # Ticks
 

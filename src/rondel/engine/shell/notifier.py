@@ -20,15 +20,6 @@ class Notifier:
         self.waiting: list[Future[None]] | None = None
         """Those who wait, if anybody does."""
 
-    def ring(self) -> None:
-        """Tell all who wait that there is news."""
-        if self.bells is not None:
-            for bell in self.bells:
-                bell()
-        if self.waiting is not None:
-            waiting, self.waiting = self.waiting, None
-            wake(waiting)
-
     def wait(self) -> Future[None]:
         """Await it to go on at the next ring."""
         future: Future[None] = get_running_loop().create_future()
@@ -37,6 +28,16 @@ class Notifier:
         else:
             self.waiting.append(future)
         return future
+
+
+def ring(notifier: Notifier) -> None:
+    """Tell all who wait that there is news."""
+    if notifier.bells is not None:
+        for bell in notifier.bells:
+            bell()
+    if notifier.waiting is not None:
+        waiting, notifier.waiting = notifier.waiting, None
+        wake(waiting)
 
 
 def wake(waiting: list[Future[None]]) -> None:

@@ -20,7 +20,7 @@ from rondel.engine.shell.budget_gate import BudgetGate
 from rondel.engine.shell.context import StepContext
 from rondel.engine.shell.executor import Executor
 from rondel.engine.shell.guard import SessionGuard
-from rondel.engine.shell.notifier import Notifier
+from rondel.engine.shell.notifier import Notifier, ring
 from rondel.engine.ticks import AnyTick, Finished
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ class Stepper:
 
     def written(self, unwritten: Unwritten) -> None:
         """Ticks are durable now: those who watch read them, and what waited for them is ready."""
-        self._notifier.ring()
+        ring(self._notifier)
         self._ready.extend(unwritten.commands)
 
     def may_begin(self) -> Awaitable[None] | None:
@@ -279,7 +279,7 @@ class Stepper:
         if durable is not None:
             return self._join(Unwritten([durable], commands), self.enter_found(found))
         self._ready = self._ready + commands if self._ready else commands
-        self._notifier.ring()
+        ring(self._notifier)
         return self.enter_found(found) if found else None
 
     def enter_found(self, found: Iterable[Lock | Note]) -> Unwritten | None:
