@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import time
 import traceback
+from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 import pytest
 
+from rondel import Engine, Graph
 from rondel.errors import CallError, JournalNewer, JournalUnwritable, LeaseLost
-from rondel.journal.postgres import writer
+from rondel.journal.postgres import batch, writer
 from rondel.journal.postgres.database import PostgresDatabase
 from rondel.journal.postgres.store import PostgresStore
 from rondel.journal.store import Store
@@ -172,6 +175,35 @@ def cut_connections(url: str, database: str) -> None:
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s",
             (urlsplit(database).path.removeprefix("/"),),
         )
+
+
+@in_loop
+async def test_a_step_is_one_statement(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever else is asked of the database is asked once a session, or by the clock."""
+    execute, asked = psycopg.Connection.execute, Counter[str]()
+
+    def counted(db: Any, query: str, *rest: Any, **more: Any) -> Any:
+        asked[str(query)] += 1
+        return execute(db, query, *rest, **more)
+
+    monkeypatch.setattr(psycopg.Connection, "execute", counted)
+    async with Engine(database) as engine:
+        assert (await engine.run(rounds(100), "x")).status == "completed"
+    often = [(query, times) for query, times in asked.items() if times > 40]
+    assert [query for query, _ in often] == [batch._STEP]
+    assert 95 <= often[0][1] <= 105
+
+
+def rounds(most: int) -> Graph:
+    graph = Graph("count", start="write", end="write")
+
+    @graph.node
+    async def write(_: Any) -> str:
+        return "word"
+
+    graph.edge("write", "write")
+    graph.loop("write", max_rounds=most)
+    return graph
 
 
 @in_loop
