@@ -7,11 +7,12 @@ from typing import Any
 
 import msgspec
 from fastapi import APIRouter
+from starlette.responses import Response
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from rondel.errors import RondelError
 from rondel.server.access import Caller, caller_of
-from rondel.server.replies import Refusal, explain
+from rondel.server.replies import Refusal, explain, problem
 from rondel.server.site import Site, site_of
 from rondel.sessions.controls import Answer, AnyControl, Pause, Resume, Signal, Stop, Unlock
 from rondel.sessions.session import Session
@@ -33,7 +34,7 @@ class Order(msgspec.Struct, forbid_unknown_fields=True):
 
     do: str
     ref: str | int | None = None
-    text: Any = None
+    text: Any = msgspec.UNSET
     node: str | None = None
     risk_justification: str = ""
     safety_checks: list[bool] = []
@@ -57,7 +58,7 @@ async def session_socket(socket: WebSocket, id: str, after: int = 0) -> None:
     telling = asyncio.create_task(_tell(site, caller, socket, session, after))
     try:
         while True:
-            message = await socket.receive_text()
+            message = await _next(socket)
             if not await site.tokens.hold(caller):
                 await socket.close(REFUSED, "the token was revoked")
                 return
@@ -92,8 +93,17 @@ async def _tell(
         return
 
 
+async def _next(socket: WebSocket) -> str | bytes:
+    """What the client sends next, as text or as bytes."""
+    message = await socket.receive()
+    if message["type"] == "websocket.disconnect":
+        raise WebSocketDisconnect(message.get("code", 1000))
+    text: str | bytes | None = message.get("text")
+    return message["bytes"] if text is None else text
+
+
 async def _obey(
-    site: Site, socket: WebSocket, caller: Caller, session: Session, message: str
+    site: Site, socket: WebSocket, caller: Caller, session: Session, message: str | bytes
 ) -> str:
     ref: str | int | None = None
     try:
@@ -104,22 +114,25 @@ async def _obey(
             raise Refusal(403, "forbidden", "this needs the role operator")
         site.demand_open()
         await session.control(_control(order, caller.name))
-    except msgspec.MsgspecError as error:
-        return _reply(ref, {"status": 422, "detail": f"that is no control: {error}"})
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        return _refused(ref, problem(422, "unknown_control", f"that is no control: {error}"))
     except Refusal as error:
-        return _reply(ref, {"status": error.status, "detail": error.detail})
+        return _refused(ref, problem(error.status, error.kind, error.detail))
     except RondelError as error:
-        problem = explain(error)
-        return _reply(ref, msgspec.json.decode(problem.body))
+        return _refused(ref, explain(error))
     return _reply(ref, None, session.status)
 
 
 def _control(order: Order, by: str) -> AnyControl:
     match order.do:
+        case "answer" if order.text is msgspec.UNSET:
+            raise Refusal(422, "invalid_request", "an answer needs a `text`")
         case "answer":
             return Answer(by, order.text, order.node)
         case "unlock":
             return Unlock(by, order.risk_justification, order.safety_checks)
+        case "signal" if not order.name:
+            raise Refusal(422, "invalid_request", "a signal needs a `name`")
         case "signal":
             return Signal(by, order.name, order.data)
         case "resume":
@@ -129,6 +142,10 @@ def _control(order: Order, by: str) -> AnyControl:
         case _:
             known = ", ".join(CONTROLS)
             raise Refusal(422, "unknown_control", f"there is no control {order.do!r}: {known}")
+
+
+def _refused(ref: str | int | None, told: Response) -> str:
+    return _reply(ref, msgspec.json.decode(told.body))
 
 
 def _reply(ref: str | int | None, problem: Any, status: str | None = None) -> str:

@@ -59,3 +59,23 @@ def test_the_stream_of_all_sessions_tells_what_happens_to_each_and_goes_on_where
     assert len(set(numbers)) == len(numbers)
     assert "human_input_received" in [event["event"] for event in seen]
     assert "node_state_change" not in [event["event"] for event in told + seen]
+
+
+def test_what_is_no_control_is_refused_as_everywhere_and_the_socket_stays(server: Running) -> None:
+    id = server.start("asking")
+    with connect(url_of(server, id), open_timeout=PATIENCE) as socket:
+        for order, says in (
+            (b"\xff\x00", "that is no control"),
+            ("nonsense", "that is no control"),
+            ('{"do": "answer"}', "an answer needs a `text`"),
+            ('{"do": "signal"}', "a signal needs a `name`"),
+        ):
+            socket.send(order)
+            while "reply" not in (heard := json.loads(socket.recv(timeout=PATIENCE))):
+                pass
+            assert heard["problem"]["status"] == 422
+            assert says in heard["problem"]["detail"]
+            assert heard["problem"]["type"].startswith("urn:rondel:problem:")
+        socket.send(b'{"do": "answer", "text": "yes", "ref": 5}')
+        replies = [heard for heard in map(json.loads, socket) if "reply" in heard]
+        assert (replies[0]["reply"], replies[0]["ok"]) == (5, True)
