@@ -20,6 +20,7 @@ from rondel.dispatch.dispatchers import dispatcher
 from rondel.dispatch.submitting import SubmittingEngine
 from rondel.errors import CallError
 from rondel.server.app import create_app
+from rondel.server.connections import Connection
 from rondel.server.options import Options
 from rondel.server.server_database import open_server_database, place_of
 from rondel.server.site import Site
@@ -165,6 +166,7 @@ def server_of(app: FastAPI, options: Options) -> Server:
         app,
         host=options.host,
         port=options.port,
+        http=Connection,
         log_config=None,
         access_log=False,
         server_header=False,

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import socket
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from rondel.cli import main
 from rondel.errors import JournalError
+from rondel.server import connections
 from rondel.server.options import Options, ServerLimits
 from rondel.sessions.registry import default_registry
 from tests.unit.server.guarded import TOKENS, Guarded
@@ -34,6 +38,9 @@ graph:
     - {from: B, to: A}
     - {from: B, to: End, label: limit}
 """
+
+
+WHOLE = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 
 
 def socket_url(server: Running, id: str) -> str:
@@ -232,3 +239,21 @@ def test_what_no_journal_can_hold_is_the_callers_mistake(server: Running) -> Non
         path = f"/api/v1/sessions/{id}/{control}"
         reply = server.client.post(path, content=body, headers=head)
         assert reply.status_code == 400, reply.text
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET /healthz HTTP/1.1\r\nX: ", WHOLE, WHOLE + b"GET"])
+def test_who_sends_no_request_is_not_waited_for_for_ever(
+    server: Running, monkeypatch: pytest.MonkeyPatch, sent: bytes
+) -> None:
+    monkeypatch.setattr(connections, "PATIENCE", 0.5)
+    port = int(server.url.rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.settimeout(15)
+        connection.sendall(sent)
+        began = time.monotonic()
+        with suppress(ConnectionError):
+            while connection.recv(4096):
+                pass
+        assert time.monotonic() - began < 10
+    id = server.start("streaming")
+    assert server.until(id, "completed")  # a stream is a request under way
