@@ -5,24 +5,19 @@ It is compiled, because a session in memory makes this check for every step.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from math import isfinite
 from typing import Any, Final
 
 import msgspec
 
 from rondel.engine import message as messages
-from rondel.engine.message import Message
-from rondel.engine.protocols import Verdict
 from rondel.engine.ticks import AnyTick, Finished
 
 FINISHED: Final = Finished
 NO_DATA: Final = messages.NO_DATA
 UNSET: Final = msgspec.UNSET
 """Local names, which compiled code finds faster."""
-
-DEEPEST: Final = 16
-"""Data that nests deeper than this is left to the encoder."""
 
 
 class Ticks:
@@ -36,58 +31,36 @@ class Ticks:
 
     def append(self, tick: AnyTick) -> None:
         """Add a tick; raises if a file could not hold it."""
-        if not (isinstance(tick, FINISHED) and _is_plain_step(tick)):
+        if not (isinstance(tick, FINISHED) and _is_plain(tick)):
             self._encode(tick)
         self._ticks.append(tick)
 
 
-def _is_plain_step(tick: Finished) -> bool:
-    verdict = tick.verdict
-    if tick.altered or (verdict is not None and not _is_plain_verdict(verdict)):
+def _is_plain(tick: Finished) -> bool:
+    """Whether a step said nothing but ASCII text and flat data, as most do."""
+    if tick.altered or tick.state is not UNSET or tick.report or tick.verdict is not None:
         return False
     for message in tick.messages:
-        if not _is_plain_message(message):
+        content: object = message.content
+        if type(content) is not str or not content.isascii():
             return False
-    if tick.state is not UNSET and not _is_plain((tick.state,), 0):
-        return False
-    return tick.report is None or _is_plain((tick.report,), 0)
-
-
-def _is_plain_message(message: Message) -> bool:
-    content: object = message.content
-    if type(content) is not str or not content.isascii():
-        return False
-    data = message.data
-    return data is NO_DATA or (type(data) is dict and _is_plain_data(data, 1))
-
-
-def _is_plain_verdict(said: Verdict) -> bool:
-    figures = (said.reason, said.goal_met, said.value, said.threshold, said.score, said.target)
-    return type(said.own) is bool and _is_plain(figures, 0)
-
-
-def _is_plain(values: Iterable[Any], depth: int) -> bool:
-    """Whether all values are plain data; False in doubt."""
-    return all(_is_plain_value(value, depth) for value in values)
-
-
-def _is_plain_data(data: dict[Any, Any], depth: int) -> bool:
-    for key, value in data.items():
-        if type(key) is not str or not key.isascii() or not _is_plain_value(value, depth):
+        data = message.data
+        if data is not NO_DATA and not (type(data) is dict and _is_flat(data)):
             return False
     return True
 
 
-def _is_plain_value(value: Any, depth: int) -> bool:
-    kind = type(value)
-    if kind is str:
-        return bool(value.isascii())
-    if kind is int or kind is bool or value is None:
-        return True
-    if kind is float:
-        return isfinite(value)
-    if depth == DEEPEST:
-        return False
-    if kind is dict:
-        return _is_plain_data(value, depth + 1)
-    return (kind is list or kind is tuple) and _is_plain(value, depth + 1)
+def _is_flat(data: dict[Any, Any]) -> bool:
+    for key, value in data.items():
+        if type(key) is not str or not key.isascii():
+            return False
+        kind = type(value)
+        if kind is str:
+            if not value.isascii():
+                return False
+        elif kind is float:
+            if not isfinite(value):
+                return False
+        elif not (kind is int or kind is bool or value is None):
+            return False
+    return True
