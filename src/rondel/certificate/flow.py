@@ -13,7 +13,7 @@ Gives = Callable[[Guarantee], bool]
 
 
 class Flow:
-    """Which nodes may receive something that some nodes, or the session's inputs, may contain."""
+    """Which nodes may receive data that some nodes, or the session's inputs, may contain."""
 
     def __init__(self, plan: Plan, guarantees: Sequence[Guarantee], gives: Gives) -> None:
         self._plan = plan

@@ -155,7 +155,7 @@ class Answers:
         self._humans = Names(humans)
         self._left = [self._parsed(option) for option in options]
 
-    def take(self, node: str) -> str | None:
+    def next_for(self, node: str) -> str | None:
         """The next answer to that node's question, if there is one."""
         for place, (whose, text) in enumerate(self._left):
             if whose in (None, node):

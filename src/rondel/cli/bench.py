@@ -44,7 +44,7 @@ LOOP = {
         ],
     }
 }
-"""A loop whose nodes do nothing: what is left is the engine and its store."""
+"""A loop whose nodes do nothing, so that only the engine and its store take time."""
 
 MANY = 100
 """How many sessions are run at once, beside one alone."""
@@ -124,7 +124,7 @@ def _beside(place: str | None) -> Iterator[str | Path | None]:
 
 
 async def _seconds_per_step(engine: Engine, at_once: int, seconds: float) -> float:
-    """The best of several runs, for so long; the first one warms up."""
+    """The best of as many runs as fit into the time, after one to warm up."""
     graph = Graph.loads(msgspec.json.encode(LOOP).decode())
     await _run(engine, graph, 1)
     best = await _run(engine, graph, at_once)

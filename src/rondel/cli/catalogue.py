@@ -21,9 +21,9 @@ AND = "; "
 DEEPEST = 5
 """How many sentences may be inside one another."""
 OWN = 20
-"""So much fixed text makes a line the program's own; a person's may be shorter by chance."""
+"""A line with less fixed text than this may be a person's, and is not translated."""
 JOINS = frozenset(("of", "or", "and", "andand"))
-"""Fixed text that says nothing: it joins names, and stands in every other sentence of a person."""
+"""Templates with no more fixed text than this fit too much: their values must be names."""
 NAMES = re.compile(r"[^\s,:;()]+(?: [^\s,:;()]+){0,3}(?:, [^\s,:;()]+(?: [^\s,:;()]+){0,3})*")
 BRACKETS = {")": "(", "）": "（"}
 

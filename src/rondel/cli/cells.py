@@ -15,7 +15,7 @@ CLOSING = "，。；：？！、）》」”’"
 OPENING = ("（", "《", "「", "“", "‘")
 BARS = "▁▂▃▄▅▆▇█"
 COLUMNS = re.compile(r"(?<=\S) {3,}")
-"""Room between columns, which a narrow window has not."""
+"""Wide gaps between columns; they are closed where a line does not fit."""
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 

@@ -70,7 +70,7 @@ def check(
 
 
 def _print_starts(starts: Iterable[Start]) -> None:
-    """Print what a run would start on this machine, and the option that allows it."""
+    """Print the programs that a run would start, and the options that allow it."""
     for start in starts:
         what = visible(start.command) if start.kind == "command" else words("Python code")
         option = "--allow-commands" if start.kind == "command" else "--allow-python"

@@ -125,7 +125,7 @@ class NextCommands:
         return self._command("resume", *file, *self._leave())
 
     def after_failure(self, result: Result) -> str:
-        """What to do about a failure that need not be the end, as a sentence."""
+        """A sentence that says how to go on after a failure."""
         if result.reason != CONTRACT_FAILED:
             return words("run that step again with: {command}", command=self.resume())
         # The session keeps its graph, and the same `until` would fail again.

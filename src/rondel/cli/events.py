@@ -63,7 +63,7 @@ def told(session: Session, length: int | None = None) -> Iterator[Event]:
     """The events of a session so far, or of its first ticks; nothing is run."""
     narrator = Narrator(session.id, session.plan)
     for tick in session.past.ticks(0, length):
-        yield from narrator.tell(tick)
+        yield from narrator.fold(tick)
 
 
 def _print_json(event: Event) -> None:

@@ -69,7 +69,7 @@ async def _gc(db: str | None, before: float, dry_run: bool) -> int:
 
 
 def deletable(sessions: Iterable[SessionRow], before: float) -> list[SessionRow]:
-    """The sessions that ended before `time` and whose forks go too, each after its forks."""
+    """The sessions that ended before then and have no fork that stays; forks come first."""
     kept: set[str | None] = set()
     doomed: list[SessionRow] = []
     for row in sessions:  # newest first, so a fork comes before its parent

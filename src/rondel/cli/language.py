@@ -40,7 +40,7 @@ def translated(text: str) -> str:
 
 
 def translated_lines(text: str) -> str:
-    """The same of a question, which a person or the program wrote, line by line."""
+    """A question, which a person or the program wrote, translated line by line."""
     return text if _Spoken.catalogue is None else _Spoken.catalogue.lines(text)
 
 

@@ -30,7 +30,7 @@ MOST = 2**31
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class MemoryOptions:
     """The options of the command besides the action."""
 
     said: Sequence[str]
@@ -72,41 +72,41 @@ def memory(
     if action not in ACTIONS:
         hint = Names(ACTIONS, what="there are").hint(action)
         raise CallError(f"there is no action {action!r}; {hint}")
-    wish = Wish(said or (), session, confidence, yes, as_json)
-    _check(action, wish)
-    return asyncio.run(_act(action, wish, db))
+    options = MemoryOptions(said or (), session, confidence, yes, as_json)
+    _check(action, options)
+    return asyncio.run(_act(action, options, db))
 
 
-async def _act(action: str, wish: Wish, db: str | None) -> int:
+async def _act(action: str, options: MemoryOptions, db: str | None) -> int:
     async with open_existing(db) as engine:
-        await ACTIONS[action].run(engine, wish)
+        await ACTIONS[action].run(engine, options)
     return 0
 
 
 # The actions
 
 
-async def _list(engine: Engine, wish: Wish) -> None:
-    if not wish.said and wish.session is None:
+async def _list(engine: Engine, options: MemoryOptions) -> None:
+    if not options.said and options.session is None:
         known = engine.store.groups()
-        if wish.as_json:
+        if options.as_json:
             print(document({"groups": list(map(_group_json, known))}))
         else:
             _print_groups(known)
         return
-    group = _group(engine, wish)
+    group = _group(engine, options)
     entries = engine.store.recall(group, 0.0, MOST)[::-1]
-    if wish.as_json:
+    if options.as_json:
         fields = {"group": group.name, "own": group.own, "entries": list(map(_entry_json, entries))}
         print(document(fields))
     else:
         _print_entries(entries)
 
 
-async def _promote(engine: Engine, wish: Wish) -> None:
-    session, address = find(engine, wish.said[0]), wish.said[1]
-    entries = await engine.promote(session.id, address, wish.confidence)
-    if wish.as_json:
+async def _promote(engine: Engine, options: MemoryOptions) -> None:
+    session, address = find(engine, options.said[0]), options.said[1]
+    entries = await engine.promote(session.id, address, options.confidence)
+    if options.as_json:
         print(document({"entries": list(map(_entry_json, entries))}))
     elif entries:
         group = _called(entries[0].group)
@@ -117,25 +117,25 @@ async def _promote(engine: Engine, wish: Wish) -> None:
         print(words(told, address=address))
 
 
-async def _clear(engine: Engine, wish: Wish) -> None:
-    group = _group(engine, wish)
+async def _clear(engine: Engine, options: MemoryOptions) -> None:
+    group = _group(engine, options)
     count = len(engine.store.recall(group, 0.0, MOST))
-    if count and not wish.yes:
+    if count and not options.yes:
         _demand_consent(
             words("forget {entries} of {group}", entries=_counted(count), group=_called(group))
         )
     forgotten = engine.store.forget(group)
-    if wish.as_json:
+    if options.as_json:
         print(document({"group": group.name, "own": group.own, "forgotten": forgotten}))
     else:
         told = "forgot {entries} of {group}"
         print(words(told, entries=_counted(forgotten), group=_called(group)))
 
 
-async def _quarantine(engine: Engine, wish: Wish) -> None:
-    session = find(engine, wish.said[0])
+async def _quarantine(engine: Engine, options: MemoryOptions) -> None:
+    session = find(engine, options.said[0])
     entries = session.quarantine()
-    if wish.as_json:
+    if options.as_json:
         print(document({"session_id": session.id, "entries": msgspec.to_builtins(entries)}))
     else:
         _print_quarantine(entries)
@@ -144,7 +144,7 @@ async def _quarantine(engine: Engine, wish: Wish) -> None:
 class Action(NamedTuple):
     """An action of the command, and what follows it."""
 
-    run: Callable[[Engine, Wish], Awaitable[None]]
+    run: Callable[[Engine, MemoryOptions], Awaitable[None]]
     form: str
     least: int
     most: int
@@ -159,28 +159,28 @@ ACTIONS = {
 }
 
 
-def _check(name: str, wish: Wish) -> None:
+def _check(name: str, options: MemoryOptions) -> None:
     """Refuse a call that says too little, too much, or what the action cannot use."""
     action = ACTIONS[name]
-    names_session = wish.session is not None
+    names_session = options.session is not None
     by_group = name in ("list", "clear")
-    if not action.least <= len(wish.said) + (by_group and names_session) <= action.most:
+    if not action.least <= len(options.said) + (by_group and names_session) <= action.most:
         raise CallError(f"write it as: rondel memory {name} {action.form}")
     for option, useless in (
         ("--session", names_session and not by_group),
-        ("--confidence", wish.confidence is not None and name != "promote"),
-        ("--yes", wish.yes and name != "clear"),
+        ("--confidence", options.confidence is not None and name != "promote"),
+        ("--yes", options.yes and name != "clear"),
     ):
         if useless:
             raise CallError(f"memory {name} takes no {option}; --help shows what there is")
 
 
-def _group(engine: Engine, wish: Wish) -> Group:
-    if wish.session is not None:
-        return find(engine, wish.session).group
-    if not wish.said[0].strip():
+def _group(engine: Engine, options: MemoryOptions) -> Group:
+    if options.session is not None:
+        return find(engine, options.session).group
+    if not options.said[0].strip():
         raise CallError("a group's name is not blank; --session ID names a session's own group")
-    return Group(wish.said[0])
+    return Group(options.said[0])
 
 
 def _demand_consent(what: str) -> None:

@@ -19,7 +19,7 @@ from rondel.journal.sqlite.copies import demand_new
 from rondel.journal.sqlite.log_damage import beside, log_damage
 from rondel.journal.sqlite.store import SqliteStore
 from rondel.sessions.engine import Engine
-from rondel.sessions.salvage import Salvage, whole_verdicts
+from rondel.sessions.salvage import Salvage, with_fold_problems
 from rondel.sessions.stores import default_database, is_address, open_store
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ async def _verify(path: Path) -> int:
         found = store.verify()
         problems = [*([MISSING_LOG] if store.lacks_log else []), *found.file]
         print(_line(words("file"), problems, words("ok")))
-        return _tell_verdicts(list(whole_verdicts(engine, found.sessions)), problems)
+        return _tell_findings(list(with_fold_problems(engine, found.sessions)), problems)
 
 
 async def _verify_server(url: str) -> int:
@@ -61,7 +61,7 @@ async def _verify_server(url: str) -> int:
     async with Engine(store) as engine:
         found = store.verify()
         print(_line(words("database"), found.file, _pages(store.has_page_checksums)))
-        return _tell_verdicts(list(whole_verdicts(engine, found.sessions)), found.file)
+        return _tell_findings(list(with_fold_problems(engine, found.sessions)), found.file)
 
 
 def _pages(checked: bool) -> str:
@@ -70,11 +70,11 @@ def _pages(checked: bool) -> str:
     return words("ok; the server has no checksums of its pages (pg_checksums --enable)")
 
 
-def _tell_verdicts(verdicts: list[SessionFindings], problems: list[str]) -> int:
-    for verdict in verdicts:
-        print(_line(verdict.id, verdict.problems, _sound(verdict)))
-    damaged = sum(bool(verdict.problems) for verdict in verdicts)
-    what = counted(len(verdicts), "{count} session", "{count} sessions")
+def _tell_findings(findings: list[SessionFindings], problems: list[str]) -> int:
+    for finding in findings:
+        print(_line(finding.id, finding.problems, _sound(finding)))
+    damaged = sum(bool(finding.problems) for finding in findings)
+    what = counted(len(findings), "{count} session", "{count} sessions")
     told = "{sessions}, {count:,} damaged" if damaged else "{sessions}, none damaged"
     print(words(told, sessions=what, count=damaged))
     return 1 if damaged or problems else 0
@@ -87,11 +87,11 @@ def _line(name: str, problems: list[str], sound: str) -> str:
     return f"{name}  {' '.join(told.split())}"
 
 
-def _sound(verdict: SessionFindings) -> str:
-    ticks = counted(verdict.ticks, "ok, {count} tick", "ok, {count} ticks")
-    if not verdict.unsealed:
+def _sound(finding: SessionFindings) -> str:
+    ticks = counted(finding.ticks, "ok, {count} tick", "ok, {count} ticks")
+    if not finding.unsealed:
         return ticks
-    return ticks + words(", {count:,} with no checksum", count=verdict.unsealed)
+    return ticks + words(", {count:,} with no checksum", count=finding.unsealed)
 
 
 def backup(
@@ -166,12 +166,12 @@ def repair(
 
 async def _repair(store: SqliteStore | PostgresStore, target: Path, *lost: tuple[str, str]) -> int:
     async with Engine(store) as engine:
-        verdicts = list(whole_verdicts(engine, store.verify().sessions))
-        salvage = _copied(engine, [(each.id, each.problems) for each in verdicts], target)
+        findings = list(with_fold_problems(engine, store.verify().sessions))
+        salvage = _copied(engine, [(each.id, each.problems) for each in findings], target)
     salvage.lost += lost
     _tell_lost(salvage)
     told = "saved {saved:,} of {sessions:,} sessions to {target}"
-    print(words(told, saved=salvage.saved, sessions=len(verdicts), target=target))
+    print(words(told, saved=salvage.saved, sessions=len(findings), target=target))
     return 1 if salvage.lost else 0
 
 

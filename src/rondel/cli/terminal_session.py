@@ -44,7 +44,7 @@ class Shown:
     """What was under way."""
 
     def answered(self, node: str | None) -> Shown:
-        """The same without the node's oldest question: if it is asked again, it is a new one."""
+        """A copy without the node's oldest question: if it is asked again, it is a new one."""
         for question in self.questions:
             if node is None or question.node_id == node:
                 return replace(self, questions=[q for q in self.questions if q is not question])
@@ -57,7 +57,7 @@ def past_of(engine: Engine, session: Session, length: int | None = None) -> Show
     asked: dict[str | None, Event] = {}
     current = SessionNow()
     for tick in engine.store.read(session.id, 0, length):
-        for event in narrator.tell(tick):
+        for event in narrator.fold(tick):
             current.fold(event)
             if event.event == "human_input_required":
                 asked[event.address] = event
@@ -151,7 +151,7 @@ class TerminalSession:
 
     async def _answer(self, session: Session, event: Event) -> None:
         node = str(event.node_id)
-        text = self._given.take(node)
+        text = self._given.next_for(node)
         typed = text is None and self._keyboard is not None and self._keyboard.is_terminal
         if text is None and self._keyboard is not None:
             text = await self._line(session, event, self._keyboard, typed)

@@ -79,7 +79,7 @@ async def _follow(engine: Engine, session: Session, view: PlainView, db: str | N
 
 
 def _said(session: Session, event: Event) -> Event | None:
-    """What an agent said in a step that is over: its words are streamed only where it runs."""
+    """The answer of an agent whose step is over; its tokens are streamed only where it runs."""
     is_over = event.event == "node_state_change" and event.data["status"] == "completed"
     node = session.plan.node(str(event.node_id)) if is_over else None
     if node is None or node.spec.type != AGENT:

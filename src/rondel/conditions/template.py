@@ -69,7 +69,7 @@ def _environment() -> SandboxedEnvironment:
     from jinja2 import StrictUndefined
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-    class Bounded(ImmutableSandboxedEnvironment):
+    class BoundedSandbox(ImmutableSandboxedEnvironment):
         """A sandbox that refuses large multiplications and ranges."""
 
         intercepted_binops = frozenset({"*", "**"})
@@ -80,7 +80,7 @@ def _environment() -> SandboxedEnvironment:
                 raise OverflowError(f"{operator} makes too much of it in a template")
             return super().call_binop(context, operator, left, right)
 
-    environment = Bounded(autoescape=False, undefined=StrictUndefined)
+    environment = BoundedSandbox(autoescape=False, undefined=StrictUndefined)
     environment.filters["fromjson"] = json.loads
     environment.filters["tojson"] = _to_json
     environment.globals = {"range": _short_range}

@@ -66,7 +66,7 @@ class SubmittedSession(Session):
 
     async def settled(self) -> Result:
         """Wait until the session is over or needs somebody outside to go on."""
-        self._local.all.watch()
+        self._local.sessions.watch()
         while self.status in UNDER_WAY:
             self._local.check_alive()
             await self._local.audience.next_turn()

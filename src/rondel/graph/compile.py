@@ -37,7 +37,7 @@ all; the entries after that are compiled when they are first needed."""
 
 @contextmanager
 def collector_held() -> Iterator[None]:
-    """Pause the collector: building makes many objects and drops few, so a search finds nothing."""
+    """Pause the garbage collector: building a graph makes many objects and drops few."""
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -239,7 +239,7 @@ class Scope:
         """Whether this loop or one around it has an `until`, which reads what a round said."""
 
     def agree(self, contract: LoopSpec) -> None:
-        """Take this contract, and keep at hand what every round asks of it."""
+        """Take this contract; what every round asks of it becomes an attribute."""
         self.contract = contract
         self.target = contract.target
         self.has_until = contract.until is not None

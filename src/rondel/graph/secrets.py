@@ -54,7 +54,7 @@ COMMON_STEPS = frozenset(
 """Common parts of the paths of addresses; never secret."""
 
 SHORTEST = 8
-"""The least letters beside a reference that may be secret; `sk-` and `Bearer` have fewer."""
+"""Text beside a reference is a secret from this length on; `sk-` and `Bearer` are shorter."""
 
 OPAQUE = frozenset({"answers", "rules", "output_schema", "code"})
 """Keys whose content is what nodes say and do, never a setting."""

@@ -16,7 +16,7 @@ from rondel.engine.protocols import Lock, Note
 from rondel.graph.guarantees import TellsGuarantee, keeps_to
 from rondel.graph.plan import Plan
 from rondel.graph.spec import BreakerSpec, NodeSpec
-from rondel.guards.repetition import TIMES_OVER, Voice, cycle_in, is_run
+from rondel.guards.repetition import TIMES_OVER, NodeOutputs, cycle_in, is_run
 from rondel.guards.sameness import folded, signature, signature_of_call
 
 TOKEN_SURGE = "TOKEN_SURGE"  # noqa: S105
@@ -65,7 +65,7 @@ class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
     _tokens_before: int = 0
     _time_before: float = 0.0
     _warned_of_tokens: bool = False
-    _voices: dict[Key, Voice] = {}
+    _outputs: dict[Key, NodeOutputs] = {}
     _calls: dict[tuple[int, str], tuple[str, int]] = {}
     """The last tool call and how often it was made in a row, by step and conversation."""
     _suspicions: dict[Key, Suspicion] = {}
@@ -95,9 +95,9 @@ class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
         if loop is None or not step.node.spec.breaker or not is_authored(step.node.spec):
             return tick
         key, now = (step.node.index, loop.entry), loop.round
-        voice = self._voices.get(key) or self._new_voice(state, key)
+        outputs = self._outputs.get(key) or self._new_outputs(state, key)
         text = folded("\n".join(message.readable for message in tick.messages), now)
-        entropy = voice.novelty.measure(text)
+        entropy = outputs.novelty.measure(text)
         said = signature(tick.messages, now)
         self._heard = Speaker(key, step.node.id, step.address, now, said)
         if tick.entropy is not None:
@@ -142,15 +142,15 @@ class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
         self._tokens_before = state.spent.tokens
         self._time_before = state.active
         self._warned_of_tokens = False
-        self._voices.clear()
+        self._outputs.clear()
         self._calls.clear()
         self._suspicions.clear()
 
-    def _new_voice(self, state: SessionState, key: Key) -> Voice:
-        """Add the voice of a node that speaks for the first time, and drop those of ended loops."""
-        self._voices = {k: voice for k, voice in self._voices.items() if k[1] in state.frames}
-        voice = self._voices[key] = Voice(self._spec.window, self._spec.repeats)
-        return voice
+    def _new_outputs(self, state: SessionState, key: Key) -> NodeOutputs:
+        """The record of a node that speaks for the first time; those of ended loops are dropped."""
+        self._outputs = {k: outputs for k, outputs in self._outputs.items() if k[1] in state.frames}
+        outputs = self._outputs[key] = NodeOutputs(self._spec.window, self._spec.repeats)
+        return outputs
 
     # Repetition
 
@@ -158,38 +158,38 @@ class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
         heard, self._heard = self._heard, None
         if heard is None:
             return
-        voice = self._voices[heard.key]
-        voice.hear(heard.signature)
+        outputs = self._outputs[heard.key]
+        outputs.add(heard.signature)
         if tick.entropy is not None:
-            voice.entropies.append(tick.entropy)
-        mean = voice.mean
+            outputs.entropies.append(tick.entropy)
+        mean = outputs.mean
         low = mean is not None and mean < self._spec.min_entropy
-        lock = self._repeated(voice, heard)
+        lock = self._repeated(outputs, heard)
         if lock is None and low:
             if self._spec.on_low_novelty == "lock":
-                lock = self._stale(voice, heard)
-            elif not voice.warned:
-                stale = self._stale(voice, heard)
+                lock = self._stale(outputs, heard)
+            elif not outputs.warned:
+                stale = self._stale(outputs, heard)
                 fields = {"reason": LOOP_DETECTED, "message": stale.message, **stale.figures}
                 yield Note(WARNING, fields, heard.node, heard.address)
-        voice.warned = low
+        outputs.warned = low
         if lock is not None:
             self._suspicions[heard.key] = Suspicion(heard.round, lock)
 
-    def _repeated(self, voice: Voice, heard: Speaker) -> Lock | None:
+    def _repeated(self, outputs: NodeOutputs, heard: Speaker) -> Lock | None:
         where = {"node": heard.node, "address": heard.address}
         repeats = self._spec.repeats
-        if is_run(voice.said, repeats):
+        if is_run(outputs.said, repeats):
             message = f"{heard.node!r} has said the same {repeats} times in a row"
             return Lock(LOOP_DETECTED, message, {**where, "repeats": repeats})
-        cycle = cycle_in(voice.said)
+        cycle = cycle_in(outputs.said)
         if cycle is None:
             return None
         message = f"{heard.node!r} goes in a circle: the same {cycle} outputs {TIMES_OVER} times"
         return Lock(LOOP_DETECTED, message, {**where, "cycle": cycle, "repeats": TIMES_OVER})
 
-    def _stale(self, voice: Voice, heard: Speaker) -> Lock:
-        spec, mean = self._spec, voice.mean or 0.0
+    def _stale(self, outputs: NodeOutputs, heard: Speaker) -> Lock:
+        spec, mean = self._spec, outputs.mean or 0.0
         last = f"the last {spec.window} outputs of" if spec.window > 1 else "the last output of"
         message = (
             f"{last} {heard.node!r} said hardly anything new "
@@ -313,7 +313,7 @@ class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
             "warned_of_tokens": self._warned_of_tokens,
             "model_steps": sorted(self._model_steps),
             "due": None if self.due is None else msgspec.structs.astuple(self.due),
-            "speakers": [[*key, voice.dump()] for key, voice in self._voices.items()],
+            "speakers": [[*key, outputs.dump()] for key, outputs in self._outputs.items()],
             "calls": [[*key, *call] for key, call in self._calls.items()],
             "suspicions": [
                 [*key, of, *msgspec.structs.astuple(lock)]
@@ -332,7 +332,7 @@ class CircuitBreaker(msgspec.Struct, eq=False, gc=False):
         self.due = None if known["due"] is None else Lock(*known["due"])
         spec = self._spec
         for node, entry, dumped in known.get("speakers", ()):
-            self._voices[node, entry] = Voice.load(spec.window, spec.repeats, dumped)
+            self._outputs[node, entry] = NodeOutputs.load(spec.window, spec.repeats, dumped)
         for step, conversation, said, times in known.get("calls", ()):
             self._calls[step, conversation] = said, times
         for node, entry, of, *lock in known.get("suspicions", ()):

@@ -90,7 +90,7 @@ class Novelty:
         return novelty
 
 
-class Voice:
+class NodeOutputs:
     """What one node has said in one entry of a loop."""
 
     __slots__ = ("_keep", "entropies", "novelty", "said", "warned")
@@ -103,7 +103,7 @@ class Voice:
         self.warned = False
         self._keep = max(repeats, LONGEST_CYCLE * TIMES_OVER)
 
-    def hear(self, signature: str) -> None:
+    def add(self, signature: str) -> None:
         """Note an output."""
         self.said = [*self.said, signature][-self._keep :]
 
@@ -120,9 +120,9 @@ class Voice:
 
     @classmethod
     def load(cls, window: int, repeats: int, dumped: Sequence[Any]) -> Self:
-        """The voice that `dump` gave this JSON for."""
-        voice = cls(window, repeats)
-        novelty, entropies, voice.said, voice.warned = dumped
-        voice.novelty = Novelty.of(novelty)
-        voice.entropies.extend(entropies)
-        return voice
+        """What `dump` gave this JSON for."""
+        outputs = cls(window, repeats)
+        novelty, entropies, outputs.said, outputs.warned = dumped
+        outputs.novelty = Novelty.of(novelty)
+        outputs.entropies.extend(entropies)
+        return outputs

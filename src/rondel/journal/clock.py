@@ -13,7 +13,7 @@ CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", None)
 
 READ_CLOCK: Final = getattr(time, "clock_gettime", None)
 MONOTONIC: Final = time.monotonic
-"""Known to compiled code without a look for their names."""
+"""A constant, so that compiled code does not look up its name."""
 
 
 def elapsed() -> float:

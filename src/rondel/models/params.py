@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from rondel.graph.quantities import Duration
-from rondel.models.real import GOOGLE, OPENAI, Dialect
+from rondel.models.real import GOOGLE, OPENAI, ApiDialect
 
 READ_TIMEOUT = 300.0
 """Seconds without a sign of life after which a call has failed."""
@@ -43,14 +43,14 @@ class Params(BaseModel):
     extra_headers: dict[str, SecretStr] = {}
     extra_body: dict[str, Any] = {}
 
-    def refused_by(self, dialect: Dialect) -> list[str]:
+    def refused_by(self, dialect: ApiDialect) -> list[str]:
         """The names that cannot be passed on."""
         given = self.model_fields_set & dialect.lacks
         if dialect.is_closed:
             given |= (self.model_extra or {}).keys()
         return sorted(given)
 
-    def settings(self, dialect: Dialect) -> dict[str, Any]:
+    def settings(self, dialect: ApiDialect) -> dict[str, Any]:
         """The parameters as the library's model settings, with its retries off."""
         body = {**(self.model_extra or {}), **self.extra_body}
         settings: dict[str, Any] = {"max_retries": 0} if dialect.retries else {}

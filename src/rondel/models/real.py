@@ -7,7 +7,7 @@ from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
+class ApiDialect:
     """A way to speak to models, and what is particular about it and the library's client for it."""
 
     name: Literal["openai", "anthropic", "google", "bedrock"]
@@ -30,16 +30,16 @@ class Dialect:
 UNCOMMON = frozenset({"seed", "presence_penalty", "frequency_penalty", "logit_bias"})
 """Parameters that several dialects do not have."""
 
-OPENAI = Dialect("openai", takes_nothing=True, embeds=True)
-ANTHROPIC = Dialect("anthropic", UNCOMMON, retries=True, hinted=True)
-GOOGLE = Dialect(
+OPENAI = ApiDialect("openai", takes_nothing=True, embeds=True)
+ANTHROPIC = ApiDialect("anthropic", UNCOMMON, retries=True, hinted=True)
+GOOGLE = ApiDialect(
     "google",
     frozenset({"logit_bias", "parallel_tool_calls", "extra_body"}),
     is_closed=True,
     retries=True,
     embeds=True,
 )
-BEDROCK = Dialect(
+BEDROCK = ApiDialect(
     "bedrock",
     UNCOMMON | {"parallel_tool_calls"},
     body="bedrock_additional_model_requests_fields",
@@ -58,7 +58,7 @@ class RealProvider:
     """
 
     name: str
-    dialect: Dialect = OPENAI
+    dialect: ApiDialect = OPENAI
     address: str = ""
     keys: tuple[str, ...] = ()
     profile: str = ""

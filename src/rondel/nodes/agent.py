@@ -210,7 +210,7 @@ class AgentProcessor:
             stable=stable(ctx, messages, self._recalls_all),
         )
         try:
-            heard = await self._asker.hear(ctx, request, ctx.node_id, before.asking)
+            heard = await self._asker.answer(ctx, request, ctx.node_id, before.asking)
         except ApprovalNeeded as needed:
             waiting = AgentState(before.calls, before.summary, needed.part)
             return Suspend(needed.question, msgspec.to_builtins(waiting))

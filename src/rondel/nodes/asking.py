@@ -17,7 +17,7 @@ from rondel.graph.surrogates import Joiner, whole, wholly
 from rondel.models.metering import checked
 from rondel.models.model import FILTERED, Model, ModelAnswer, Request, most_of
 from rondel.nodes.agent_history import remembered
-from rondel.nodes.conversation import Conversation, Heard, Unrecorded, part_of
+from rondel.nodes.conversation import Conversation, CountedAnswer, Unrecorded, part_of
 from rondel.nodes.structured import AnswerSchema
 from rondel.nodes.tools import Toolbox
 
@@ -55,13 +55,15 @@ class Asker:
     fallback: tuple[tuple[str, Model], ...] = ()
     """Further models by their names, asked in this order when those before cannot answer."""
 
-    async def hear(self, ctx: Context, request: Request, agent: str, asked: str = "") -> Heard:
+    async def answer(
+        self, ctx: Context, request: Request, agent: str, asked: str = ""
+    ) -> CountedAnswer:
         """The answer and the number of calls it took; a schema in the request is not checked."""
         if self.toolbox is None and (self.schema is None or request.schema is not None):
             return await self._answer(ctx, request, Stream(ctx, agent))
         talk = self.conversation(ctx, request, agent)
         talk.asked = asked
-        return await talk.held()
+        return await talk.answer()
 
     async def ask_quietly(self, ctx: Context, request: Request, agent: str) -> ModelAnswer:
         """The model's answer, without streaming."""
@@ -82,7 +84,7 @@ class Asker:
         talk = Conversation(ctx, request, agent, ask, self.toolbox, schema, *limits)
         return talk
 
-    async def _answer(self, ctx: Context, request: Request, stream: Stream) -> Heard:
+    async def _answer(self, ctx: Context, request: Request, stream: Stream) -> CountedAnswer:
         """A complete answer from the first model that gives one."""
         asker, first = self, request
         for place, (name, model) in enumerate(self.fallback, 1):
@@ -97,7 +99,7 @@ class Asker:
 
     async def _tried(
         self, ctx: Context, request: Request, stream: Stream, place: int
-    ) -> Heard | None:
+    ) -> CountedAnswer | None:
         """The model's answer; None if it failed, which is journalled with its usage.
 
         So a model that has failed is not paid for again when the step runs again after a crash.
@@ -122,22 +124,22 @@ class Asker:
         try:
             await ctx.substep(part, tried, "error")
         except Unrecorded as answered:
-            heard: Heard = answered.result
+            heard: CountedAnswer = answered.result
             return heard
         return None
 
     async def _whole(
         self, ctx: Context, request: Request, stream: Stream, charge: Charge | None = None
-    ) -> Heard:
+    ) -> CountedAnswer:
         """A complete answer; the model is asked again when it says nothing."""
         for calls in range(1, EMPTY_ANSWERS + 1):
             answer = await self._call(ctx, request, stream, charge or ctx.charge)
             if not (answer.is_cut_off or answer.is_empty):
-                return Heard(answer, calls, calls - 1)
+                return CountedAnswer(answer, calls, calls - 1)
             await _tell_incomplete(ctx, request, answer, calls)
             if answer.is_cut_off:
                 if self.accept_incomplete and not answer.is_empty:
-                    return Heard(answer, calls, calls - 1)
+                    return CountedAnswer(answer, calls, calls - 1)
                 raise _cut_off(answer, self._who(ctx, answer, stream.agent))
             stream.start_over()
             key = f"{request.idempotency_key}:again"

@@ -26,7 +26,7 @@ Ask = Callable[[Request], Awaitable[ModelAnswer]]
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class CountedAnswer:
     """An answer, how many calls of the model it took, and how many of these said nothing."""
 
     answer: ModelAnswer
@@ -58,7 +58,7 @@ class Conversation:
     _turns: list[Turn] = field(default_factory=list)
     _offer: Offer | None = None
 
-    async def held(self) -> Heard:
+    async def answer(self) -> CountedAnswer:
         """The final answer."""
         called, repaired = 0, False
         while True:
@@ -72,7 +72,7 @@ class Conversation:
             read = await self._read(answer)
             if not isinstance(read, Misfit):
                 calls = self.calls + self.silences
-                return Heard(replace(answer, data=read), calls, self.silences)
+                return CountedAnswer(replace(answer, data=read), calls, self.silences)
             if repaired:
                 raise self._unfit(read)
             repaired = True

@@ -32,7 +32,7 @@ from rondel.nodes.agent_guarantee import calls_of
 from rondel.nodes.asking import Asker
 from rondel.nodes.consensus import agrees
 from rondel.nodes.debate_prompts import DebatePrompts
-from rondel.nodes.panel import AgentName, Hearing, topic_of
+from rondel.nodes.panel import AgentName, Panel, topic_of
 from rondel.nodes.verdicts import (
     Lead,
     Statement,
@@ -179,20 +179,20 @@ class DebateProcessor:
         self._mode = config.consensus.mode if config.exit_condition == "consensus" else None
 
     async def process(self, ctx: Context) -> Emit:
-        hearing = Hearing(ctx, self._agents, dict(ctx.state or {}))
+        panel = Panel(ctx, self._agents, dict(ctx.state or {}))
         prompts = DebatePrompts.on(topic_of(ctx), self._config.max_rounds)
         said: list[Statement] = []
         end = End(MAX_ROUNDS, False if self._mode else None)
         for current in range(1, self._config.max_rounds + 1):
-            await self._hear_all(hearing, prompts, current, said)
-            reached = await self._end_after(hearing, prompts, current, said)
+            await self._run_round(panel, prompts, current, said)
+            reached = await self._end_after(panel, prompts, current, said)
             if reached is not None:
                 end = reached
                 break
-        return self._outcome(said, end, hearing.calls)
+        return self._outcome(said, end, panel.calls)
 
-    async def _hear_all(
-        self, hearing: Hearing, prompts: DebatePrompts, round: int, said: list[Statement]
+    async def _run_round(
+        self, panel: Panel, prompts: DebatePrompts, round: int, said: list[Statement]
     ) -> None:
         """Run one full round."""
         phrases = self._config.consensus.phrases if self._mode == "keyword" else ()
@@ -209,13 +209,13 @@ class DebateProcessor:
                 speaker, opponent, round, said, phrases=phrases, with_verdict=with_verdict
             )
             part = f"round {round} turn {turn}"
-            statement = await hearing.ask(
+            statement = await panel.ask(
                 speaker, part, prompt, kept, event="debate:round", round=round
             )
             said.append(statement)
 
     async def _end_after(
-        self, hearing: Hearing, prompts: DebatePrompts, round: int, said: Sequence[Statement]
+        self, panel: Panel, prompts: DebatePrompts, round: int, said: Sequence[Statement]
     ) -> End | None:
         """Why the debate ends with this round; None if it goes on."""
         consensus, agreed = self._config.consensus, False
@@ -223,7 +223,7 @@ class DebateProcessor:
             case "keyword":
                 agreed = len(said) >= 2 and agrees(said[-1]["content"], consensus.phrases)
             case "judge":
-                agreed = await self._judged(hearing, prompts, round, said)
+                agreed = await self._judged(panel, prompts, round, said)
             case "stable":
                 return self._settled(round, said)
             case "adaptive":
@@ -245,10 +245,10 @@ class DebateProcessor:
         return End(CONSENSUS_REACHED if lead.shared else CONDITION_MET, True, lead)
 
     async def _judged(
-        self, hearing: Hearing, prompts: DebatePrompts, round: int, said: Sequence[Statement]
+        self, panel: Panel, prompts: DebatePrompts, round: int, said: Sequence[Statement]
     ) -> bool:
         part = f"round {round} judge"
-        judgement = await hearing.ask_for(
+        judgement = await panel.ask_for(
             self._judge,
             part,
             prompts.judge(round, said),
@@ -259,7 +259,7 @@ class DebateProcessor:
         )
         if judgement is not None:
             return bool(judgement["consensus"])
-        await hearing.report(
+        await panel.report(
             f"{part} malformed",
             f"the judge {self._judge!r} said neither true nor false after round {round}, asked "
             "twice; it counts as no consensus",

@@ -105,7 +105,7 @@ class FactCheckProcessor:
         request = self._request(ctx, prompts.check())
         checking = self._asker.conversation(ctx, request, ctx.node_id)
         try:
-            found = (await checking.held()).answer.data["claims"]
+            found = (await checking.answer()).answer.data["claims"]
         except (ModelError, StepFailed) as error:
             return await self._failed(ctx, prompts, checking, str(error))
         claims = [self._judged(claim) for claim in found]

@@ -24,7 +24,7 @@ def topic_of(ctx: Context) -> str:
 
 
 @dataclass(slots=True)
-class Hearing:
+class Panel:
     """Calls that one step makes of a node's agents, one after the other.
 
     An answer that the journal has is not asked for again. An agent's calls are counted over the
@@ -64,7 +64,7 @@ class Hearing:
 
         async def call() -> Any:
             asker = self.agents[agent]
-            heard = await asker.hear(self.ctx, request, agent)
+            heard = await asker.answer(self.ctx, request, agent)
             self.calls[agent] += heard.silences
             return kept(heard.answer)
 

@@ -21,7 +21,7 @@ from rondel.nodes.agent_guarantee import calls_of
 from rondel.nodes.asking import Asker
 from rondel.nodes.conversation import all_done
 from rondel.nodes.deciding import two_ways
-from rondel.nodes.panel import AgentName, Hearing, topic_of
+from rondel.nodes.panel import AgentName, Panel, topic_of
 from rondel.nodes.tally import Ballot, Tally
 from rondel.nodes.vote_prompts import VotePrompts, VoteType
 
@@ -124,7 +124,7 @@ class VoteProcessor:
         prompts = VotePrompts.on(topic_of(ctx), self._config.vote_type)
         calls = dict.fromkeys(self._agents, 0) | dict(ctx.state or {})
         if self._config.ask == "in_turn":
-            ballots = await self._in_turn(Hearing(ctx, self._agents, calls), prompts)
+            ballots = await self._in_turn(Panel(ctx, self._agents, calls), prompts)
         else:
             ballots = await self._together(ctx, prompts, calls)
         return self._outcome(self._tally(ballots), prompts, calls)
@@ -132,18 +132,18 @@ class VoteProcessor:
     async def _together(
         self, ctx: Context, prompts: VotePrompts, calls: dict[str, int]
     ) -> list[Ballot]:
-        hearings = {name: Hearing(ctx, self._agents, {name: calls[name]}) for name in self._agents}
+        panels = {name: Panel(ctx, self._agents, {name: calls[name]}) for name in self._agents}
         ballots = await all_done(
-            self._ballot(hearing, name, prompts) for name, hearing in hearings.items()
+            self._ballot(panel, name, prompts) for name, panel in panels.items()
         )
-        calls |= {name: hearing.calls[name] for name, hearing in hearings.items()}
+        calls |= {name: panel.calls[name] for name, panel in panels.items()}
         return ballots
 
-    async def _in_turn(self, hearing: Hearing, prompts: VotePrompts) -> list[Ballot]:
+    async def _in_turn(self, panel: Panel, prompts: VotePrompts) -> list[Ballot]:
         """The ballots up to the one that makes the outcome certain, or probable enough."""
         ballots: list[Ballot] = []
         for name in self._agents:
-            ballots.append(await self._ballot(hearing, name, prompts))
+            ballots.append(await self._ballot(panel, name, prompts))
             if self._tally(ballots).foreseen is not None:
                 break
         return ballots
@@ -156,21 +156,21 @@ class VoteProcessor:
         onward, back = ways(edges)
         return onward if output.messages[-1].data["passed"] else back
 
-    async def _ballot(self, hearing: Hearing, name: str, prompts: VotePrompts) -> Ballot:
+    async def _ballot(self, panel: Panel, name: str, prompts: VotePrompts) -> Ballot:
         part = f"ballot {name}"
-        ballot = await hearing.ask_for(
+        ballot = await panel.ask_for(
             name,
             part,
             prompts.ballot(name),
             lambda answer: ballot_in(answer, name, self._config.vote_type),
             correction=prompts.words.correction,
             schema=BALLOT_SCHEMA,
-            round=hearing.ctx.round,
+            round=panel.ctx.round,
         )
         if ballot is not None:
             return ballot
         error = f"the agent {name!r} gave no readable ballot, asked twice; it counts as abstain"
-        await hearing.report(f"{part} malformed", error, "malformed_ballot")
+        await panel.report(f"{part} malformed", error, "malformed_ballot")
         return {**_ballot(name, "abstain", None, ""), "malformed": True}
 
     def _outcome(self, tally: Tally, prompts: VotePrompts, state: dict[str, int]) -> Emit:

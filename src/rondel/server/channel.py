@@ -92,7 +92,7 @@ def together(batches: Sequence[Batch]) -> Batch:
 class Channel:
     """Encodes what one session tells, once for all who watch; each reader keeps only its place.
 
-    It has no task: the session's bell calls it, and it wakes who reads.
+    It has no task: the session's notifier calls it, and it wakes who reads.
     """
 
     def __init__(self, engine: Engine, session: Session, texts: LiveText) -> None:
@@ -116,13 +116,13 @@ class Channel:
         self._coming_back: asyncio.Future[None] | None = None
         self._loop = asyncio.get_running_loop()
         self._watcher = session.watcher()  # hears what is said from here on
-        self._watcher.wake(self._rung)
+        self._watcher.subscribe(self._rung)
         self._rung()
 
     def close(self) -> None:
         """Stop: nobody watches any more."""
         self.over = True
-        self._watcher.leave(self._rung)
+        self._watcher.unsubscribe(self._rung)
         if self._coming_back is not None:
             self._coming_back.cancel()
 
@@ -189,7 +189,7 @@ class Channel:
             return
         watcher = self._watcher
         try:
-            told = watcher.take()
+            told = watcher.next_events()
         except JournalUnwritable:
             self._come_back()
             return
@@ -265,7 +265,7 @@ async def history(
             told = [
                 event
                 for tick in ticks[start : start + TURN]
-                for event in narrator.tell(tick)
+                for event in narrator.fold(tick)
                 if event.seq is not None and after < event.seq <= (upto or event.seq)
             ]
             if told:

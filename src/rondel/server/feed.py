@@ -91,7 +91,7 @@ class SessionReader:
         for ticks in self._engine.store.scan(self._id, self._position):
             for tick in ticks:
                 self._position += 1
-                for event in self._narrator.tell(tick):
+                for event in self._narrator.fold(tick):
                     if event.event in TOLD and event.seq is not None and event.seq > after:
                         yield event
                 if self._position % TURN == 0:

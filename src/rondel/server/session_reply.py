@@ -67,7 +67,7 @@ def told_by(site: Site, session: Session) -> Told:
     narrator = Narrator(session.id, session.plan)
     turned, answers = 0, []
     for ticks in site.engine.store.scan(session.id):
-        for event in (event for tick in ticks for event in narrator.tell(tick)):
+        for event in (event for tick in ticks for event in narrator.fold(tick)):
             if event.event == "session_state_change":
                 turned = event.seq or 0
             elif event.event == "human_input_received":

@@ -1,4 +1,4 @@
-"""The functions of a graph that is written in Python; no document can hold them."""
+"""The Python functions of a graph, which no document can hold."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class ControlDelivery:
 
     def __init__(self, session: LocalSession, patience: float | None = None) -> None:
         self._session = session
-        self._all = session.all
+        self._sessions = session.sessions
         self._store = session.store
         self._patience = patience
         """Seconds that another process has to reply; None is without limit."""
@@ -61,7 +61,7 @@ class ControlDelivery:
             return Delivered(changed=False)
         session.check_alive()
         try:
-            driver = self._all.driver_of(session.id) if session.drive is None else None
+            driver = self._sessions.driver_of(session.id) if session.drive is None else None
             if driver is not None:
                 raise SessionBusy(f"another process drives session {session.id}: {driver}")
             return Delivered(await self._carry_out(control, run))
@@ -82,11 +82,11 @@ class ControlDelivery:
         If that process releases the session first, the letter is carried out here.
         """
         session = self._session
-        driver, waited = self._all.driver_of(session.id), 0.0
+        driver, waited = self._sessions.driver_of(session.id), 0.0
         letter = await self.post(control)
         while (reply := self._store.reply_to(letter)) is None:
             session.check_alive()
-            found = self._all.driver_of(session.id)
+            found = self._sessions.driver_of(session.id)
             driver = found or driver
             if found is None and await self._takes_over(control, letter, run):
                 driver = None
@@ -110,7 +110,7 @@ class ControlDelivery:
         with suppress(SessionBusy):
             if session.drive is not None:
                 await session.notice(letters=True)
-            elif run and self._all.graphs.can_run(session.origin):
+            elif run and self._sessions.graphs.can_run(session.origin):
                 await session.attend()
             else:
                 with suppress(*REFUSALS):  # the reply says so too
@@ -124,7 +124,7 @@ class ControlDelivery:
         Nothing runs, so no function is needed. If the control came by letter, that is answered.
         """
         session = self._session
-        self._all.take(session)
+        self._sessions.acquire(session)
         state: SessionState | None = None
         try:
             if letter is not None and self._store.reply_to(letter) is not None:
@@ -138,7 +138,7 @@ class ControlDelivery:
             await self._append(state, tick, letter)
             return True
         finally:
-            self._all.let_go(session)
+            self._sessions.release(session)
             if state is not None:
                 session.mind_deadline(state)
             await session.notice(letters=False)
@@ -149,7 +149,8 @@ class ControlDelivery:
         """The tick of a control; a letter that leads to none is answered with the reason."""
         session, store = self._session, self._store
         try:
-            tick = control.tick(session.id, state, self._all.clocks.of(session.id, state)())
+            now = self._sessions.clocks.clock_of(session.id, state)
+            tick = control.tick(session.id, state, now())
         except REFUSALS as error:
             if letter is not None:
                 store.reply(session.id, letter, refusal_of(error))

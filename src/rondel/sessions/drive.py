@@ -118,7 +118,7 @@ class Drive:
             status, due = lease.status, lease.due
         self.session = id
         self.held = held
-        """None where no other process can take the session."""
+        """The lease; None for a store in memory, where no other process can take the session."""
         self.state = state
         self.was_stale = status != state.status
         """Whether the last process died between a tick and the note of what it led to."""
@@ -137,7 +137,7 @@ class Drive:
             snapshots=snapshots,
         )
         live = LiveEvents(id, audience, self._recorder)
-        now = clocks.of(id, state)
+        now = clocks.clock_of(id, state)
         self._runner = Runner(
             id, state, binding, now, alarms, guard, self._recorder, audience, live.tell
         )
@@ -175,10 +175,10 @@ class Drive:
         """Stop driving without a trace."""
         await self._runner.close()
 
-    # What somebody wants of it
+    # Controls
 
     async def speak_for(self, address: str, outcome: Emit) -> None:
-        """Record what a step comes to before anybody drives the session: its node does not run."""
+        """Record the outcome of a step without running its node; nobody drives the session yet."""
         step = next(step for step in self.state.steps.values() if step.address == address)
         await self._runner.speak_for(step, outcome)
 

@@ -20,7 +20,7 @@ from rondel.journal.rules import all_rows
 from rondel.journal.store import MemoryEntry, Page, SessionRow, Store
 from rondel.journal.working_memory import WorkingMemory, confidence_in
 from rondel.sessions.expectation import Expectation
-from rondel.sessions.fork import begin_fork, lay_down, plan_fork, row_of
+from rondel.sessions.fork import create_fork, plan_fork, row_of, start_fork
 from rondel.sessions.graph import Graph
 from rondel.sessions.graph_cache import Environs, GraphCache
 from rondel.sessions.labels import Inputs, as_graph, as_inputs, debugging, new_id
@@ -153,7 +153,7 @@ class Engine:
     ) -> Session:
         """A new session that shares another's past up to an address; it goes on if `run`."""
         fork = plan_fork(session, at, changes)
-        begin = begin_fork if run else lay_down
+        begin = start_fork if run else create_fork
         return self._handle(await begin(self._local, row_of(session, fork), fork))
 
     async def attach(

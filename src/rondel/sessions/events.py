@@ -71,13 +71,13 @@ class Narrator:
         self._at = ""
         self._told: list[Event] = []
 
-    def tell(self, tick: ticks.AnyTick) -> list[Event]:
-        """Fold the next tick; the events of it."""
+    def fold(self, tick: ticks.AnyTick) -> list[Event]:
+        """Fold the next tick; returns its events."""
         if self._follows:
             self._fold_alone()
         self._effects.clear()
         apply(self.state, tick)
-        return self.told(tick)
+        return self.events_of(tick)
 
     def follow(self, state: SessionState) -> None:
         """Somebody else folds from now on, into a state that is as far as this one's."""
@@ -92,7 +92,7 @@ class Narrator:
         load(state, dump(self.state))
         self.state, self._follows = state, False
 
-    def told(self, tick: ticks.AnyTick) -> list[Event]:
+    def events_of(self, tick: ticks.AnyTick) -> list[Event]:
         """The events of the tick that was folded last."""
         self._at = to_microsecond(tick.at)
         told = self._told = []

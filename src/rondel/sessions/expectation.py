@@ -39,7 +39,7 @@ UNKNOWN = Expected()
 
 
 class _Known:
-    """What is known of one graph."""
+    """What past sessions of one graph took."""
 
     __slots__ = ("certified", "ended", "expected", "is_needed", "looked", "plan", "spent")
 

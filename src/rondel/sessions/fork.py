@@ -76,7 +76,7 @@ def plan_fork(session: Session, at: str | None, changes: dict[str, Any]) -> Fork
 
 
 def row_of(session: Session, fork: Fork) -> SessionRow:
-    """The row of the new session."""
+    """The row of the fork."""
     return SessionRow(
         id=new_id(),
         graph_id=session.origin.graph_id,
@@ -89,15 +89,15 @@ def row_of(session: Session, fork: Fork) -> SessionRow:
     )
 
 
-async def begin_fork(all_of_them: LocalSessions, row: SessionRow, fork: Fork) -> LocalSession:
+async def start_fork(sessions: LocalSessions, row: SessionRow, fork: Fork) -> LocalSession:
     """Create a fork that goes on at once, in this process."""
-    binding = all_of_them.graphs.bind(fork.graph)
-    child = await all_of_them.create(row, fork.graph, to_drive=True)
-    all_of_them.remember(child)
+    binding = sessions.graphs.bind(fork.graph)
+    child = await sessions.create(row, fork.graph, to_drive=True)
+    sessions.remember(child)
     if row.parent is None:
         await child.begin(binding, row)
     else:
-        await _mark(all_of_them.store, row.id, row.parent)
+        await _mark(sessions.store, row.id, row.parent)
         if fork.output is not None:
             await child.speak_for(*fork.output)
         await ControlDelivery(child).deliver(Resume(), run=True)
@@ -106,11 +106,11 @@ async def begin_fork(all_of_them: LocalSessions, row: SessionRow, fork: Fork) ->
     return child
 
 
-async def lay_down(all_of_them: LocalSessions, row: SessionRow, fork: Fork) -> LocalSession:
+async def create_fork(sessions: LocalSessions, row: SessionRow, fork: Fork) -> LocalSession:
     """Create a fork without driving it."""
-    store = all_of_them.store
-    child = await all_of_them.create(row, fork.graph, to_drive=False)
-    all_of_them.remember(child)
+    store = sessions.store
+    child = await sessions.create(row, fork.graph, to_drive=False)
+    sessions.remember(child)
     if row.parent is not None:
         await _mark(store, row.id, row.parent)
     if fork.answer is not None:
@@ -161,7 +161,7 @@ def _length(
 
 
 def _said(past: Past, length: int, at: str, said: Any) -> Emit:
-    """The tick of a step with another output in the place of its own."""
+    """The outcome of a step that ended, with another output in place of its own."""
     state, last = past.state_at(length), next(past.ticks(length, length + 1), None)
     if not isinstance(last, ticks.Finished | ticks.Failed) or state.steps[last.step].address != at:
         raise CallError(f"output is what a step said that has ended; there is none at {at!r}")
@@ -204,7 +204,7 @@ def _first_difference(before: Plan, after: Plan, journal: Iterable[ticks.AnyTick
 
 
 def _standing(state: SessionState, begun: int) -> tuple[Any, ...]:
-    """What is under way in a session, and what its newest steps were given."""
+    """What is under way in a session, and the inputs of its newest steps."""
     frames = [
         (frame.entry, frame.round, frame.checking_until, frame.halted, frame.ways is None)
         for frame in state.frames.values()

@@ -72,7 +72,7 @@ class _Reader:
         if took is not None:
             self.facts.steps += 1
             self.facts.step_seconds += took
-        for event in self._narrator.tell(tick):
+        for event in self._narrator.fold(tick):
             self._note(event)
 
     def _note(self, event: Event) -> None:

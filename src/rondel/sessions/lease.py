@@ -49,7 +49,7 @@ def _machine() -> str:
 
 
 class DrivenLease:
-    """Whether the session is still this process's, by a clock that goes on while it stands still.
+    """Whether this process still has the session, by a clock that also runs while it is stopped.
 
     Who is stopped in the middle of something (SIGSTOP, a laptop that sleeps) may wake up when
     others have gone on with its sessions. So nothing begins that `stands` does not allow; awaiting
@@ -67,7 +67,7 @@ class DrivenLease:
 
     @property
     def stands(self) -> bool:
-        """Whether nobody else can have taken the session; if not, they may have."""
+        """Whether no other process can have taken the session yet."""
         return elapsed() < self._until
 
     def renew(self) -> None:
@@ -101,7 +101,7 @@ class Clocks:
         self._now = store.now
         self._ahead: dict[str, Clock] = {}
 
-    def of(self, id: str, state: SessionState) -> Callable[[], float]:
+    def clock_of(self, id: str, state: SessionState) -> Callable[[], float]:
         """The clock of a session; it never shows less than the session's last tick."""
         if self._now() >= state.last_at:
             self._ahead.pop(id, None)

@@ -38,7 +38,7 @@ class Summary:
 
 
 class LocalSession:
-    """What stands behind a `Session`: takes it up, goes on with it, and lets go of it.
+    """The session behind a `Session`: opens it, goes on with it, and gives it up.
 
     While nothing is under way in it, it holds no task and none of its state: that is in the store.
     """
@@ -54,29 +54,29 @@ class LocalSession:
         "_plan",
         "_reached",
         "_waking",
-        "all",
         "audience",
         "drive",
         "final",
         "id",
+        "sessions",
         "store",
     )
 
     def __init__(
         self,
         id: str,
-        all_of_them: LocalSessions,
+        sessions: LocalSessions,
         graph: Graph | None = None,
         row: SessionRow | None = None,
     ) -> None:
         self.id = id
-        self.all = all_of_them
-        self.store = all_of_them.store
+        self.sessions = sessions
+        self.store = sessions.store
         self.audience = Audience()
         self.drive: Drive | None = None
         """The session as this process drives it, if it does."""
         self.final: Result | None = None
-        """What became of it, once it is over for good and that is known here."""
+        """Its result, once it is over for good and this process knows that."""
         self._graph = graph
         self._origin = row
         self._plan: Plan | None = None
@@ -89,7 +89,7 @@ class LocalSession:
         self._reached = 0
         """How many ticks it had when it last came to rest here."""
 
-    # What is known of it
+    # State
 
     @property
     def status(self) -> str:
@@ -117,15 +117,15 @@ class LocalSession:
     def graph(self) -> Graph:
         """The session's own copy of its graph."""
         if self._graph is None:
-            self._graph = self.all.graphs.graph(self.origin)
+            self._graph = self.sessions.graphs.graph(self.origin)
         return self._graph
 
     @property
     def plan(self) -> Plan:
-        """What its ticks are folded with; reading a session takes none of its functions."""
+        """The compiled graph; to read a session, none of its functions are needed."""
         if self._plan is None:
-            known = self._graph
-            self._plan = (self.all.graphs.outline(self.origin) if known is None else known).plan()
+            graph = self._graph or self.sessions.graphs.outline(self.origin)
+            self._plan = graph.plan()
         return self._plan
 
     def use(self, graph: Graph) -> None:
@@ -143,13 +143,13 @@ class LocalSession:
         """The session's summary: as it is driven here, or as its journal has it."""
         if self.drive is not None:
             return self._summary_of(self.drive.state, self.drive.length)
-        known = self.all.summaries.get(self.id)
+        known = self.sessions.summaries.get(self.id)
         if known is None or known.length != self.row.length:
             known = self._summary_of(*fold(self.store, self.id, self.plan))
             if known.final:
                 self.final = known.result
             else:
-                self.all.summaries[self.id] = known
+                self.sessions.summaries[self.id] = known
         return known
 
     def _summary_of(self, state: SessionState, length: int) -> Summary:
@@ -162,7 +162,7 @@ class LocalSession:
 
     async def ended(self) -> Result:
         """Wait until the session is over."""
-        self.all.watch()
+        self.sessions.watch()
         while self.status not in ENDED:
             self.check_alive()
             await self.audience.next_turn()
@@ -192,8 +192,8 @@ class LocalSession:
 
     async def begin(self, binding: Binding, row: SessionRow) -> None:
         """Start; the first step runs as soon as the event loop gets to it."""
-        drive = self.drive = self.all.open(self, binding, is_new=True)
-        begun = drive.begin(row, self.all.expectation.of(self.graph, binding.plan))
+        drive = self.drive = self.sessions.open(self, binding, is_new=True)
+        begun = drive.begin(row, self.sessions.expectation.of(self.graph, binding.plan))
         if begun is not None:
             await begun
         self._keep_driving(drive)
@@ -216,7 +216,7 @@ class LocalSession:
             self._keep_driving(drive)
 
     async def attend(self) -> None:
-        """Do here what is due: begin, go on after the last driver, read letters, mind deadlines."""
+        """Do here what is due: begin, go on after the last driver, read letters, expire."""
         if isinstance(self._error, LeaseLost):
             self._error = None  # it was another's then
         self.check_alive()
@@ -233,7 +233,7 @@ class LocalSession:
         self._keep_driving(drive)
 
     async def speak_for(self, address: str, outcome: Emit) -> Drive:
-        """Record what a step that is under way comes to, without running its node."""
+        """Record the outcome of a step that is under way, without running its node."""
         drive = self._open()
         await drive.speak_for(address, outcome)
         return drive
@@ -259,8 +259,8 @@ class LocalSession:
         self.audience.turn()
 
     async def wake(self) -> None:
-        """A deadline has passed, or a letter lies there: whoever drives the session sees to it."""
-        if self.drive is None and self.all.driver_of(self.id) is not None:
+        """A deadline has passed or a letter waits: act on it, unless another process drives."""
+        if self.drive is None and self.sessions.driver_of(self.id) is not None:
             return
         with suppress(SessionBusy):
             await self.attend()
@@ -268,18 +268,18 @@ class LocalSession:
                 await self.drive.expire()
 
     def mind_deadline(self, state: SessionState) -> None:
-        """Be there when the first open question expires."""
+        """Set an alarm for the first open question that expires."""
         if self._alarm is not None:
             self._alarm.cancel()
             self._alarm = None
         deadline = state.next_deadline if state.questions else None
         if deadline is not None and not self._closed:
-            now = self.all.clocks.of(self.id, state)()
+            now = self.sessions.clocks.clock_of(self.id, state)()
             wait = min(max(deadline - now, 0.0) + 0.001, LONGEST_SLEEP)
             self._alarm = asyncio.get_running_loop().call_later(wait, self._wake_up)
 
     def park(self, drive: Drive) -> None:
-        """Nothing is under way any more: give everything back but the id."""
+        """Nothing is under way any more: free everything but the id."""
         if self.drive is drive and not drive.driving and not self._controls:
             try:
                 drive.raise_if_broken()
@@ -288,7 +288,7 @@ class LocalSession:
             self.drive = None
             self._come_to_rest(drive)
             self.mind_deadline(drive.state)
-            if self._error is None and self.all.has_letters(self.id):
+            if self._error is None and self.sessions.has_letters(self.id):
                 self._wake_up()
         self.audience.turn()
 
@@ -306,20 +306,20 @@ class LocalSession:
         self.audience.turn()
 
     async def _start(self, drive: Drive) -> None:
-        begun = drive.begin(self.origin, self.all.expectation.of(self.graph, self.plan))
+        begun = drive.begin(self.origin, self.sessions.expectation.of(self.graph, self.plan))
         if begun is not None:
             await begun
 
     def _open(self) -> Drive:
         if self.drive is None:
-            graphs, row, graph = self.all.graphs, self.origin, self.graph
+            graphs, row, graph = self.sessions.graphs, self.origin, self.graph
             binding = graphs.bind(graph)
             graphs.check_code(row, graph)
-            self.drive = self.all.open(self, binding, is_new=False)
+            self.drive = self.sessions.open(self, binding, is_new=False)
         return self.drive
 
     async def _take_up(self) -> Drive:
-        """The session in this process's hands, with the letters its last driver left unread."""
+        """Take the lease if need be, and carry out the letters that the last driver left unread."""
         opened = self.drive is None
         if opened:
             await finish(self.store.ready())
@@ -342,7 +342,7 @@ class LocalSession:
         self._origin = None
         if _is_final(drive.state):
             self.final = result_of(self.id, drive.state)
-        self.all.let_go(self, ended=drive.state.ended)
+        self.sessions.release(self, ended=drive.state.ended)
 
     def _wake_up(self) -> None:
         self._alarm = None

@@ -1,4 +1,4 @@
-"""The sessions that one process holds or drives."""
+"""The sessions that one engine has in use or drives."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ POLL = 0.2
 
 
 class LocalSessions:
-    """Owns what an engine has of its sessions: who is driven here, their leases, their letters."""
+    """Owns the sessions of one engine: those that it drives, their leases and letters."""
 
     def __init__(self, store: Store, graphs: GraphCache, traces: Traces | None = None) -> None:
         self.store = store
@@ -79,7 +79,7 @@ class LocalSessions:
         return LocalSession(row.id, self, graph)
 
     def remember(self, local: LocalSession) -> None:
-        """Find the session again for as long as somebody holds it."""
+        """Let `get` find the session as long as somebody has a reference to it."""
         self._known[local.id] = local
 
     # Who drives it
@@ -96,7 +96,7 @@ class LocalSessions:
         here = row.id in self.driven
         return not here and self.graphs.can_run(row) and self.driver_of(row.id) is None
 
-    def take(self, local: LocalSession) -> Lease:
+    def acquire(self, local: LocalSession) -> Lease:
         """Become the one who drives the session; SessionBusy if another process does."""
         lease = self.store.acquire(local.id, self._owner, LEASE)
         if not lease.granted and is_gone(lease.owner):
@@ -112,15 +112,15 @@ class LocalSessions:
         self.driven[local.id] = local
         self.watch()
 
-    def let_go(self, local: LocalSession, *, ended: bool = False) -> None:
+    def release(self, local: LocalSession, *, ended: bool = False) -> None:
         """Nobody here drives the session any more, because it has ended or waits."""
         if self.driven.pop(local.id, None) is None:
             return
         if self._traces is not None:
-            self._traces.part(local.id)
+            self._traces.unfollow(local.id)
         if ended:
             self.expectation.ended(local.graph)
-        self._known[local.id] = local  # it may be asked for again while somebody holds it
+        self._known[local.id] = local  # it may be asked for again while somebody uses it
         try:
             self.store.release(local.id, self._owner)
         except JournalError:
@@ -134,7 +134,7 @@ class LocalSessions:
             self._hold(local)  # nobody else can have it
         else:
             asked = elapsed()
-            lease = self.take(local)
+            lease = self.acquire(local)
             held = DrivenLease(self.store, local.id, self._owner, LEASE, asked)
         try:
             drive = Drive(
@@ -150,7 +150,7 @@ class LocalSessions:
                 snapshots=not self._in_memory,
             )
         except BaseException:
-            self.let_go(local)
+            self.release(local)
             raise
         if self._traces is not None:
             self._traces.follow(local, drive, binding.plan)
@@ -163,12 +163,12 @@ class LocalSessions:
         return not self._in_memory and bool(self.store.pending([id]))
 
     def watch(self) -> None:
-        """Look after leases, letters and what other processes write, while anybody cares."""
+        """Renew leases and look for letters and other writes, as long as any session is in use."""
         if not self._in_memory and (self._poller is None or self._poller.done()):
             self._poller = asyncio.get_running_loop().create_task(self._poll())
 
     def mind_deadlines(self) -> None:
-        """Be there from now on when questions expire, whoever asked them."""
+        """Wake sessions at their deadlines from now on, whichever process noted them."""
         if not self._in_memory:
             self._deadlines.start()
 
@@ -194,7 +194,7 @@ class LocalSessions:
             await self._traces.close()
 
     async def _meet_deadline(self, id: str) -> None:
-        """A question has expired, whoever asked it; the session goes on if it can here."""
+        """A deadline has passed: the session goes on, if this process can drive it."""
         row = await asyncio.to_thread(self.store.session, id)
         if row is not None and self.graphs.can_run(row):
             try:
@@ -229,5 +229,5 @@ class LocalSessions:
             await local.notice(letters=local.id in letters)
 
     def _held(self) -> list[LocalSession]:
-        """The sessions that somebody here holds, or that are under way here."""
+        """The sessions that somebody here uses, or that are under way here."""
         return list(dict.fromkeys((*self._known.values(), *self.driven.values())))

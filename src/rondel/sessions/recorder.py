@@ -80,7 +80,7 @@ class SessionRecorder(Recorder):
         """How many ticks the session has."""
 
     def record(self, tick: ticks.AnyTick, /) -> tuple[ticks.AnyTick, Durable]:
-        """Write a tick down, or that what it says cannot be."""
+        """Write a tick; if its content cannot be stored, a failure of its step instead."""
         try:
             durable = self._append(tick) if self._letter is None else self._answer(tick)
         except Unstorable as error:
@@ -100,7 +100,7 @@ class SessionRecorder(Recorder):
         return tick, durable
 
     def _answer(self, tick: ticks.AnyTick) -> Durable:
-        """Record a tick while a letter is carried out; with the one it asked for, it is gone."""
+        """Record a tick while a letter is carried out; the tick that it asked for removes it."""
         asked, letter = self._letter or (None, None)
         return self._store.append(self._id, tick, letter=letter if asked is tick else None)
 
@@ -109,13 +109,13 @@ class SessionRecorder(Recorder):
         self._letter = tick, letter
 
     def forget_letter(self) -> bool:
-        """The letter was carried out; whether it led to a tick, with which it is gone."""
+        """The letter was carried out; True if a tick was recorded for it, which removed it."""
         led_to_a_tick = self._letter is not None
         self._letter = None
         return led_to_a_tick
 
     def may_begin(self) -> Durable:
-        """None while the lease stands; awaiting what comes back renews it, or raises LeaseLost."""
+        """None while the lease is valid; awaiting anything else renews it or raises LeaseLost."""
         lease = self._lease
         return None if lease is None or lease.stands else lease
 

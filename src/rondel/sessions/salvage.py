@@ -79,16 +79,16 @@ class Salvage:
             self._new.post(id, letter.control)
 
 
-def whole_verdicts(
-    engine: Engine, verdicts: Iterable[SessionFindings]
+def with_fold_problems(
+    engine: Engine, findings: Iterable[SessionFindings]
 ) -> Iterator[SessionFindings]:
     """The findings, completed by folding every session."""
-    for verdict in verdicts:
-        if not verdict.problems:
-            problem = _fold_problem(engine, verdict.id)
+    for finding in findings:
+        if not finding.problems:
+            problem = _fold_problem(engine, finding.id)
             if problem is not None:
-                verdict.problems.append(problem)
-        yield verdict
+                finding.problems.append(problem)
+        yield finding
 
 
 def _fold_problem(engine: Engine, id: str) -> str | None:

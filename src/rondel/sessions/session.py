@@ -114,7 +114,7 @@ class Session:
     def watcher(self, after: int = 0, *, debug: bool = False) -> Watcher:
         """A reader that hands out the same events in batches and never waits by itself."""
         local = self._local
-        local.all.watch()
+        local.sessions.watch()
         return Watcher(local, after, debug=debug)
 
     def listen(self, listener: Listener) -> None:

@@ -43,7 +43,7 @@ class Listener(Protocol):
 
 
 class Audience(Notifier):
-    """The watchers of a session, and those who wait until it comes to rest or goes on.
+    """The watchers of a session, and those who wait until it stops or goes on.
 
     The notifier wakes them at every tick, and at every turn: when it comes to rest or goes on.
     """
@@ -76,7 +76,7 @@ class Audience(Notifier):
     # Live events
 
     def join(self, listener: Listener) -> None:
-        """Send live events to this listener too, for as long as it is referenced."""
+        """Send live events to this listener, as long as somebody references it."""
         if self._listeners is None:
             self._listeners = []
         self._listeners.append(ref(listener, self._listeners.remove))
@@ -115,7 +115,7 @@ class Audience(Notifier):
                 follower.recorded(tick, durable)
 
     def dismiss(self, *, broken: bool) -> None:
-        """Nobody here drives the session any more: its journal says what comes."""
+        """Nobody here drives the session any more: from now on, watchers read the journal."""
         followers, self.followers = self.followers, None
         for known in followers or ():
             follower = known()
@@ -145,7 +145,7 @@ class Watcher:
         """Whether there may be more to take at once."""
         session.audience.join(self)
 
-    # What the session tells
+    # Called by the session
 
     def hear(self, position: int, event: Event) -> None:
         """Take a live event that happened after `position` ticks."""
@@ -156,7 +156,7 @@ class Watcher:
         if self._missed is not None:
             self._missed.append((tick, durable))
         else:
-            self._told.append((durable, self._new(self._narrator.told(tick))))
+            self._told.append((durable, self._new(self._narrator.events_of(tick))))
             if len(self._told) > TOLD_LIMIT:
                 self._session.audience.unfollow(self)
                 self._may_follow = False
@@ -168,12 +168,12 @@ class Watcher:
         if broken or not all(_is_durable(durable) for durable, _ in self._told):
             self._begin_again()
 
-    # What a reader asks for
+    # Called by the reader
 
     async def events(self) -> AsyncIterator[Event]:
         """Every durable event after the given number, with live ones between, until the end."""
         while True:
-            told = await self._take_when_readable()
+            told = await self._events_when_readable()
             for event in told:
                 yield event
             if self.over:
@@ -183,18 +183,19 @@ class Watcher:
             elif not told:
                 await self._session.audience.wait()
 
-    def wake(self, bell: Callable[[], None]) -> None:
-        """Call this whenever there may be more to take, from now on."""
+    def subscribe(self, callback: Callable[[], None]) -> None:
+        """Call this from now on, whenever there may be new events."""
         audience = self._session.audience
-        audience.bells = [*(audience.bells or ()), bell]
+        audience.callbacks = [*(audience.callbacks or ()), callback]
 
-    def leave(self, bell: Callable[[], None]) -> None:
-        """Take no more, and call this no more."""
+    def unsubscribe(self, callback: Callable[[], None]) -> None:
+        """Stop calling this."""
         audience = self._session.audience
-        audience.bells = [known for known in audience.bells or () if known != bell] or None
+        others = [known for known in audience.callbacks or () if known != callback]
+        audience.callbacks = others or None
         audience.unfollow(self)
 
-    def take(self) -> list[Event]:
+    def next_events(self) -> list[Event]:
         """The next events, at most a batch; raises if the session can no longer be driven."""
         found = self._take_told() if self._told else []
         if self._told or self.follows:
@@ -244,7 +245,7 @@ class Watcher:
             return
         missed, self._missed = self._missed[self._position - self._since :], None
         for tick, durable in missed:
-            self._told.append((durable, self._new(self._narrator.tell(tick))))
+            self._told.append((durable, self._new(self._narrator.fold(tick))))
         self._narrator.follow(drive.state)
 
     def _begin_again(self) -> None:
@@ -258,10 +259,10 @@ class Watcher:
 
     # Alone
 
-    async def _take_when_readable(self) -> list[Event]:
+    async def _events_when_readable(self) -> list[Event]:
         while True:
             try:
-                return self.take()
+                return self.next_events()
             except JournalUnwritable:
                 back = self.back()
                 if back is None:
@@ -275,7 +276,7 @@ class Watcher:
         for tick in ticks:
             if self._live:
                 found += self._heard()
-            found += self._new(self._narrator.tell(tick))
+            found += self._new(self._narrator.fold(tick))
             self._position += 1
         self.is_behind = len(ticks) == BATCH
         if not (self.is_behind or self.over):
@@ -285,7 +286,7 @@ class Watcher:
         return found
 
     def _new(self, told: list[Event]) -> list[Event]:
-        """Those of the events told last that are wanted."""
+        """The given events, without those up to number `after`."""
         if self._narrator.seq <= self._after:
             return []
         first = next((event.seq for event in told if event.seq is not None), None)

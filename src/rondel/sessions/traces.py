@@ -77,11 +77,11 @@ class Traces:
             if self._task is None or self._task.done():
                 self._task = asyncio.get_running_loop().create_task(self._run())
 
-    def part(self, id: str) -> None:
-        """This process no longer drives the session; what little is left is read at once."""
+    def unfollow(self, id: str) -> None:
+        """This process no longer drives the session; the rest of its ticks is read at once."""
         follower = self._followed.get(id)
         if follower is not None:
-            follower.parted = True
+            follower.unfollowed = True
             follower.read()
             if follower.is_done:
                 self._followed.pop(id, None)
@@ -140,21 +140,21 @@ class SpanFollower:
         self._shared = row.parent_length if row.parent else 0
         self._start = max(drive.length, self._shared)
         self._position = 0
-        self.parted = False
+        self.unfollowed = False
         self._broken = False
 
     @property
     def is_done(self) -> bool:
         """Whether there is nothing more to come from this process."""
-        return self._broken or (self.parted and self._position >= self._drive.length)
+        return self._broken or (self.unfollowed and self._position >= self._drive.length)
 
     async def read_all(self) -> None:
-        """Take what there is, and leave others their turn."""
+        """Read all ticks there are; other tasks get their turn in between."""
         while self.read():  # noqa: ASYNC110
             await asyncio.sleep(0)
 
     def read(self) -> bool:
-        """Take the next ticks; whether there may be more. No session suffers for its traces."""
+        """Read the next ticks; returns whether there may be more. It never raises."""
         if self._broken or self._position >= self._drive.length:
             return False
         try:
@@ -170,12 +170,12 @@ class SpanFollower:
         found = self._store.read(self._id, self._position, self._position + BATCH)
         for tick in found:
             self._position += 1
-            told = self._narrator.tell(tick)
+            told = self._narrator.fold(tick)
             if self._position == self._shared + 1 and self._shared:
                 self._tree.begin_anew(tick.at)
             self._tree.live = self._position > self._start
             usage: list[Any] = getattr(tick, "usage", [])
-            self._tree.take(told, [call.duration for call in usage])
+            self._tree.add(told, [call.duration for call in usage])
         return len(found) == BATCH
 
     def _earlier(self, address: str) -> int:

@@ -39,7 +39,7 @@ class DerivedIds(IdGenerator):
     def __init__(self) -> None:
         self._next = local()
 
-    def lay_down(self, trace: int, span: int) -> None:
+    def set_next(self, trace: int, span: int) -> None:
         """Set the ids of the next span."""
         self._next.ids = trace, span
 

@@ -130,8 +130,8 @@ class SpanTree:
         """The kind of the last error of each step."""
         self._spent = [0, 0, 0.0]
 
-    def take(self, events: Iterable[SpanEvent], durations: Sequence[float] = ()) -> None:
-        """Take the events of one tick; `durations` are those of its model calls."""
+    def add(self, events: Iterable[SpanEvent], durations: Sequence[float] = ()) -> None:
+        """Add the events of one tick; `durations` are those of its model calls."""
         calls = iter(durations)
         for event in events:
             at = _nanoseconds(event.timestamp)
@@ -389,7 +389,7 @@ class SpanTree:
     ) -> OpenSpan:
         links = [Link(self._other(self._parent))] if self._parent and kind == ROOT else []
         if isinstance(self._ids, DerivedIds):
-            self._ids.lay_down(self._trace, span_id(self._session, kind, address, again))
+            self._ids.set_next(self._trace, span_id(self._session, kind, address, again))
         span = self._tracer.start_span(
             name, context or Context(), span_kind, attributes, links, start_time=at
         )

@@ -19,7 +19,7 @@ from rondel.journal.sqlite import log_damage
 from rondel.journal.sqlite.database import PAGE
 from rondel.journal.sqlite.store import SqliteStore
 from rondel.journal.store import Group, MemoryEntry, Promotion
-from rondel.sessions.salvage import whole_verdicts
+from rondel.sessions.salvage import with_fold_problems
 from tests.e2e import graphs
 
 FLIPS = 400
@@ -93,8 +93,8 @@ def is_seen(path: Path) -> bool:
     async def verify() -> bool:
         async with Engine(store) as engine:
             found = store.verify()
-            verdicts = list(whole_verdicts(engine, found.sessions))
-            return bool(found.file) or any(verdict.problems for verdict in verdicts)
+            findings = list(with_fold_problems(engine, found.sessions))
+            return bool(found.file) or any(finding.problems for finding in findings)
 
     return asyncio.run(verify())
 

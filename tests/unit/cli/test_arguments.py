@@ -82,8 +82,8 @@ def test_a_path_that_errors_print_can_be_read_again(path: tuple[Any, ...]) -> No
 
 def test_answers_are_taken_in_order_by_those_they_are_for() -> None:
     answers = Answers(["any", "A=for a", "B=for b", "x=y", "A=again"], ["A", "B"])
-    assert [answers.take("B"), answers.take("B"), answers.take("A")] == ["any", "for b", "for a"]
-    assert [answers.take("A"), answers.take("B"), answers.take("A")] == ["x=y", None, "again"]
+    assert [answers.next_for(node) for node in "BBA"] == ["any", "for b", "for a"]
+    assert [answers.next_for(node) for node in "ABA"] == ["x=y", None, "again"]
 
 
 def test_an_answer_with_a_misspelt_node_is_refused() -> None:

@@ -11,7 +11,7 @@ import pytest
 from rondel import Engine
 from rondel.journal.sqlite import migrations
 from rondel.journal.sqlite.store import SqliteStore
-from rondel.sessions.salvage import whole_verdicts
+from rondel.sessions.salvage import with_fold_problems
 from tests.unit.journal.make_fixture import restore
 from tests.unit.journal.test_fixtures import FIXTURES
 
@@ -62,9 +62,9 @@ async def test_all_are_sound_and_those_without_a_checksum_are_told(
     async with Engine(store) as engine:
         found = store.verify()
         assert found.file == []
-        verdicts = list(whole_verdicts(engine, found.sessions))
-        assert {verdict.id for verdict in verdicts} == {one["id"] for one in came_to.values()}
-        assert [verdict.problems for verdict in verdicts] == [[]] * len(verdicts)
+        findings = list(with_fold_problems(engine, found.sessions))
+        assert {finding.id for finding in findings} == {one["id"] for one in came_to.values()}
+        assert [finding.problems for finding in findings] == [[]] * len(findings)
         before_checksums = int(folder.name[1:]) < 6
-        for verdict in verdicts:
-            assert verdict.unsealed == (verdict.ticks if before_checksums else 0)
+        for finding in findings:
+            assert finding.unsealed == (finding.ticks if before_checksums else 0)

@@ -52,9 +52,9 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[object]:
         def __getattr__(self, name: str) -> Any:
             return getattr(self._narrator, name)
 
-        def tell(self, tick: Any) -> Any:
+        def fold(self, tick: Any) -> Any:
             ticks.append(tick)
-            return self._narrator.tell(tick)
+            return self._narrator.fold(tick)
 
     monkeypatch.setattr(feed, "Narrator", Counting)
     return ticks

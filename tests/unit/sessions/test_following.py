@@ -130,10 +130,10 @@ async def test_who_falls_far_behind_the_driver_reads_the_journal_again(
     async with Engine(db=None) as engine:
         session = await engine.start(graph)
         watcher = session.watcher()
-        told = watcher.take()  # from here on it follows
+        told = watcher.next_events()  # from here on it follows
         await session.result()
         while not watcher.over:
-            told += watcher.take()
+            told += watcher.next_events()
         assert told == [event async for event in session.events()]
 
 

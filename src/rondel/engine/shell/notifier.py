@@ -12,10 +12,10 @@ from mypy_extensions import mypyc_attr
 class Notifier:
     """Wakes everyone who waits for news of a session."""
 
-    __slots__ = ("bells", "waiting")
+    __slots__ = ("callbacks", "waiting")
 
     def __init__(self) -> None:
-        self.bells: list[Callable[[], None]] | None = None
+        self.callbacks: list[Callable[[], None]] | None = None
         """Called at every ring; they return at once."""
         self.waiting: list[Future[None]] | None = None
         """Those who wait, if anybody does."""
@@ -32,9 +32,9 @@ class Notifier:
 
 def ring(notifier: Notifier) -> None:
     """Tell all who wait that there is news."""
-    if notifier.bells is not None:
-        for bell in notifier.bells:
-            bell()
+    if notifier.callbacks is not None:
+        for callback in notifier.callbacks:
+            callback()
     if notifier.waiting is not None:
         waiting, notifier.waiting = notifier.waiting, None
         wake(waiting)

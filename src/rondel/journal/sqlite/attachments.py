@@ -51,7 +51,7 @@ def refer(db: sqlite3.Connection, session: int, digests: Iterable[str]) -> None:
         db.execute("DELETE FROM attachment_hold WHERE digest = ?", (digest,))
 
 
-def let_go(db: sqlite3.Connection, session: int, now: float) -> None:
+def drop_references(db: sqlite3.Connection, session: int, now: float) -> None:
     """Drop the session's references, and the attachments that only it referred to."""
     db.execute("DELETE FROM attachment_use WHERE session = ?", (session,))
     db.execute("DELETE FROM attachment_hold WHERE until < ?", (now,))

@@ -1,4 +1,4 @@
-"""The fast path for a session that writes alone: its tick goes right behind the file's last tick.
+"""The fast path for a session that writes alone: its tick is added after the file's last one.
 
 That takes one statement, which is its own transaction, and one page. While ticks come quickly, an
 unfinished SELECT keeps a read transaction open from one commit to the next, which saves half of a
@@ -45,7 +45,7 @@ class Follower:
         self._inserting = db.cursor()
         self._reading = db.cursor()
         self._lock = lock
-        self._holds = False
+        self._is_reading = False
         self._before = 0.0
         self._loop: asyncio.AbstractEventLoop | None = None
         """The event loop whose timer will end the read transaction."""
@@ -59,8 +59,8 @@ class Follower:
         if last is None:
             return False
         try:
-            if not self._holds and now - self._before < BRISK:
-                self._hold()
+            if not self._is_reading and now - self._before < BRISK:
+                self._begin_reading()
             where = (last + 1, head.key, head.owner, last)
             checksum = chained(head.sum, record)
             self._inserting.execute(
@@ -78,24 +78,24 @@ class Follower:
         self._before = now
         return True
 
-    def let_go(self) -> None:
+    def end_reading(self) -> None:
         """End the read transaction; call this before any other use of the connection."""
-        if self._holds:
-            self._holds = False
+        if self._is_reading:
+            self._is_reading = False
             self._reading.close()
 
     def close(self) -> None:
         """Close its statement, which would keep the connection open."""
-        self.let_go()
+        self.end_reading()
         self._inserting.close()
 
-    def _hold(self) -> None:
+    def _begin_reading(self) -> None:
         loop = asyncio._get_running_loop()
         if loop is None:
             return
         self._reading = self._reading.connection.cursor()
         self._reading.execute("SELECT 1 FROM head")
-        self._holds = True
+        self._is_reading = True
         if self._loop is not loop:
             self._loop = loop
             loop.call_later(HELD, self._time_is_up, loop)
@@ -106,6 +106,6 @@ class Follower:
             return
         try:
             self._loop = None
-            self.let_go()
+            self.end_reading()
         finally:
             self._lock.release()

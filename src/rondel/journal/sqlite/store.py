@@ -169,7 +169,7 @@ class SqliteStore:
                 db.execute(f"DELETE FROM {table} WHERE session = ?", (key,))  # noqa: S608
             db.execute("DELETE FROM session WHERE key = ?", (key,))
             working_memory.forget(db, Group(id, own=True))
-            attachments.let_go(db, key, self._clock.now())
+            attachments.drop_references(db, key, self._clock.now())
             db.execute(
                 "DELETE FROM graph WHERE key = ? "
                 "AND NOT EXISTS (SELECT 1 FROM session WHERE graph = graph.key)",

@@ -65,7 +65,7 @@ _DANGLING: dict[str, str] = {
 def findings(db: sqlite3.Connection) -> JournalFindings:
     """Check everything; damage is reported and never raised."""
     counts = _counts(db)
-    sessions = [_verdict(db, key, counts) for key in _session_keys(db)]
+    sessions = [_session_findings(db, key, counts) for key in _session_keys(db)]
     return JournalFindings(_file_problems(db), sessions)
 
 
@@ -96,7 +96,9 @@ def _session_keys(db: sqlite3.Connection) -> list[int]:
         return [key for key in range(1, _most(db) + 1) if _is_there(db, key)]
 
 
-def _verdict(db: sqlite3.Connection, key: int, counts: dict[int, int] | None) -> SessionFindings:
+def _session_findings(
+    db: sqlite3.Connection, key: int, counts: dict[int, int] | None
+) -> SessionFindings:
     """The findings about a session's row and its own ticks."""
     found = SessionFindings(key, f"number {key}")
     try:

@@ -63,7 +63,7 @@ class SqliteWriter:
         self._pace = 0.0
         """A running average of the seconds that a commit takes."""
         self._thread: threading.Thread | None = None
-        self._bell = threading.Event()
+        self._wakeup = threading.Event()
         self._log = Log(database, self._db)
         self._openings = Openings(database, self._db)
         (version,) = self._db.execute("PRAGMA data_version").fetchone()
@@ -133,7 +133,7 @@ class SqliteWriter:
             db = self._db
             try:
                 if relax:
-                    self._follower.let_go()
+                    self._follower.end_reading()
                     db.execute("PRAGMA synchronous = NORMAL")
                 self._begin(patient=patient)
                 result = job(db)
@@ -145,7 +145,7 @@ class SqliteWriter:
                 if relax:
                     db.execute("PRAGMA synchronous = FULL")
             if self._log.grows(pages):
-                self._ring()
+                self._wake_thread()
             return result
 
     def run_soon(self, id: str, job: Job[object]) -> None:
@@ -156,7 +156,7 @@ class SqliteWriter:
             if _running_loop() is None:
                 raise
             self._queue.append(Write(SqliteHead(id), None, job, alone=True))
-            self._ring()
+            self._wake_thread()
 
     def ready(self) -> Durable:
         """None if the file takes writes now; otherwise await it first."""
@@ -167,7 +167,7 @@ class SqliteWriter:
             self.run("", lambda _: None, must_last=False, patient=False)
         except JournalLocked:
             waiting = self._enqueue(Write(SqliteHead(""), None), loop)
-            self._ring()
+            self._wake_thread()
             return waiting
         return None
 
@@ -177,7 +177,7 @@ class SqliteWriter:
             try:
                 self._flush()
                 self._demand_open()
-                self._follower.let_go()
+                self._follower.end_reading()
                 return self._log.pack()
             except JournalLocked:
                 return False
@@ -190,7 +190,7 @@ class SqliteWriter:
         """A number that changes when another connection has written."""
         if self._stopped is None and self._writing.acquire(blocking=False):
             try:
-                self._follower.let_go()
+                self._follower.end_reading()
                 (self._version,) = self._db.execute("PRAGMA data_version").fetchone()
             except sqlite3.Error as error:
                 if not is_busy(error):
@@ -209,7 +209,7 @@ class SqliteWriter:
             self._follower.close()
             self._openings.close()
             self._db.close()
-        self._bell.set()
+        self._wakeup.set()
         if self._thread is not None:
             self._thread.join()
         if failed is not None:
@@ -250,9 +250,9 @@ class SqliteWriter:
         if not self._queue:
             return
         if self._pace >= SLOW or not self._writing.acquire(blocking=False):
-            self._ring()
+            self._wake_thread()
             return
-        batch = self._take()
+        batch = self._next_batch()
         try:
             done = self._try_commit(batch)
             if not done:
@@ -262,21 +262,21 @@ class SqliteWriter:
         if done:
             self._wake(batch, loop)
         if self._queue:
-            self._ring()
+            self._wake_thread()
 
-    def _ring(self) -> None:
+    def _wake_thread(self) -> None:
         if self._thread is None:
             self._thread = threading.Thread(
                 target=self._work, name=f"rondel-journal-{id(self):x}", daemon=True
             )
             self._thread.start()
-        if not self._bell.is_set():
-            self._bell.set()
+        if not self._wakeup.is_set():
+            self._wakeup.set()
 
     def _work(self) -> None:
         while not isinstance(self._stopped, JournalClosed):
-            self._bell.wait()
-            self._bell.clear()
+            self._wakeup.wait()
+            self._wakeup.clear()
             while self._is_held_up():
                 time.sleep(NAP)
 
@@ -294,13 +294,13 @@ class SqliteWriter:
                 self._refuse_late(error)
                 return bool(self._queue)
             if self._log.is_due:
-                self._follower.let_go()
+                self._follower.end_reading()
                 self._log.checkpoint()
         return False
 
     # The commit; the caller holds `_writing`
 
-    def _take(self) -> list[Write]:
+    def _next_batch(self) -> list[Write]:
         """The writes of the next transaction."""
         queue = self._queue
         batch = [queue.popleft()]
@@ -320,10 +320,10 @@ class SqliteWriter:
             except JournalLocked:
                 raise
             except RondelError as error:
-                batch = self._take()
+                batch = self._next_batch()
                 self._refuse(batch, error)
             else:
-                batch = self._take()
+                batch = self._next_batch()
                 self._finish(batch)
             self._wake(batch)
             failed = failed or next((write.error for write in batch if write.error), None)
@@ -368,7 +368,7 @@ class SqliteWriter:
         """Open a transaction; raises JournalLocked if another process holds the lock."""
         self._demand_open()
         self._demand_file()
-        self._follower.let_go()
+        self._follower.end_reading()
         try:
             if patient:
                 self._database.patiently(self._openings.announce)
@@ -432,7 +432,7 @@ class SqliteWriter:
         took = min(time.perf_counter() - began, _HICCUP)
         self._pace += _SMOOTHING * (took - self._pace)
         if self._log.grows(pages):
-            self._ring()
+            self._wake_thread()
 
     @staticmethod
     def _refuse(batch: list[Write], error: RondelError) -> None:
