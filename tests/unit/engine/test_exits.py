@@ -183,7 +183,7 @@ def test_so_does_a_plugged_in_provider(node: dict[str, Any]) -> None:
     assert message(of_one(node, registry)) == SAID[exits]
 
 
-def test_a_tool_that_exits_is_told_to_the_model_and_the_session_beside_it_goes_on() -> None:
+async def test_a_tool_that_exits_is_told_to_the_model_and_the_session_beside_it_goes_on() -> None:
     calls = {"content": "", "calls": [{"name": "exits", "arguments": {}}]}
     agent = {"provider": "scripted", "answers": [calls, "done"], "tools": ["exits"]}
     registry = builtin_registry()
@@ -198,20 +198,17 @@ def test_a_tool_that_exits_is_told_to_the_model_and_the_session_beside_it_goes_o
         await asyncio.sleep(0.05)
         return "beside"
 
-    async def main() -> tuple[Any, Any, Any]:
-        async with Engine(db=None) as engine:
-            other = await engine.start(alone(slow))
-            session = await engine.start(graph)
-            result = await session.result()
-            events = [event async for event in session.events()]
-            told = [event.data for event in events if event.event == "tool_execution"]
-            return result, told, await other.result()
-
-    result, told, other = limited(main())
+    async with Engine(db=None) as engine:
+        other = await engine.start(alone(slow))
+        session = await engine.start(graph)
+        result = await session.result()
+        events = [event async for event in session.events()]
+        told = [event.data for event in events if event.event == "tool_execution"]
+        beside = await other.result()
     assert (result.status, result.output) == ("completed", "done")
     assert told[0]["failed"]
     assert told[0]["output"].startswith("SystemExit: 0")
-    assert other.output == "beside"
+    assert beside.output == "beside"
 
 
 # What is meant for the program

@@ -105,13 +105,10 @@ def two_loops(rounds: int, seen: dict[int, int]) -> Graph:
     return graph
 
 
-def test_steps_that_are_over_are_let_go_of_while_others_are_ready() -> None:
+async def test_steps_that_are_over_are_let_go_of_while_others_are_ready() -> None:
     seen = dict.fromkeys(range(1, 3001), 0)
 
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            assert (await engine.run(two_loops(3000, seen), "task")).status == "completed"
-
-    asyncio.run(main())
+    async with Engine(db=None) as engine:
+        assert (await engine.run(two_loops(3000, seen), "task")).status == "completed"
     gc.collect()
     assert (seen[2900] - seen[900]) / 4000 <= MOST_BLOCKS

@@ -60,7 +60,7 @@ def test_nobody_is_inside_beyond_its_own_limit_and_everybody_gets_in(
     assert set(range(len(limits))) - cancelled <= set(served)
 
 
-def test_a_lower_limit_waits_for_room_of_its_own() -> None:
+async def test_a_lower_limit_waits_for_room_of_its_own() -> None:
     limiter, inside, most_seen = Limiter(), 0, 0
 
     async def call(most: int, modest: bool) -> None:
@@ -72,10 +72,7 @@ def test_a_lower_limit_waits_for_room_of_its_own() -> None:
             await asyncio.sleep(0.001)
             inside -= 1
 
-    async def main() -> None:
-        await asyncio.gather(*(call(2 if n % 3 == 0 else 5, n % 3 == 0) for n in range(30)))
-
-    asyncio.run(main())
+    await asyncio.gather(*(call(2 if n % 3 == 0 else 5, n % 3 == 0) for n in range(30)))
     assert most_seen <= 2
 
 
@@ -130,7 +127,7 @@ def test_no_minute_has_more_starts_than_allowed(per_minute: int, gaps: list[floa
         assert start - starts[place] >= MINUTE - 1e-6
 
 
-def test_a_provider_that_says_what_it_takes_gets_no_more() -> None:
+async def test_a_provider_that_says_what_it_takes_gets_no_more() -> None:
     now, starts = 0.0, []
 
     async def sleep(seconds: float) -> None:
@@ -144,19 +141,16 @@ def test_a_provider_that_says_what_it_takes_gets_no_more() -> None:
         async with limiter.slot(1, None):
             starts.append(round(now, 3))
 
-    async def main() -> None:
+    await call()
+    limiter.told(
+        {
+            "x-ratelimit-limit-requests": "10",
+            "x-ratelimit-remaining-requests": "2",
+            "x-ratelimit-reset-requests": "4s",
+        }
+    )
+    for _ in range(4):
         await call()
-        limiter.told(
-            {
-                "x-ratelimit-limit-requests": "10",
-                "x-ratelimit-remaining-requests": "2",
-                "x-ratelimit-reset-requests": "4s",
-            }
-        )
-        for _ in range(4):
-            await call()
-
-    asyncio.run(main())
     assert starts[:3] == [0.0, 0.0, 0.0]  # two were left
     assert starts[3] > 0.3  # eight more within four seconds
     assert starts[4] - starts[3] > 0.3

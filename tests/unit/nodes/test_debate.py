@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import Any
 
@@ -389,22 +388,19 @@ def test_the_scripts_go_on_over_the_nodes_executions() -> None:
     assert second.messages[0].data["debate_history"][0]["content"] == "b"
 
 
-def test_a_session_retries_and_ends_with_every_turn_told_once() -> None:
-    async def main() -> tuple[Any, list[Any]]:
-        a = scripted("A1", {"error": "busy"}, "A2")
-        node = {
-            "id": "Node",
-            "type": "debate",
-            "config": config(a, scripted("B1", "I agree"), exit_condition="consensus"),
-            "retry": {"max_attempts": 2, "min_wait": 0, "max_wait": 0},
-        }
-        graph = Graph.loads(json.dumps({"graph": {"id": "one", "nodes": [node]}}))
-        async with Engine(db=None) as engine:
-            session = await engine.start(graph, "topic")
-            events = [event async for event in session.events()]
-            return await session.result(), events
-
-    result, events = asyncio.run(main())
+async def test_a_session_retries_and_ends_with_every_turn_told_once() -> None:
+    a = scripted("A1", {"error": "busy"}, "A2")
+    node = {
+        "id": "Node",
+        "type": "debate",
+        "config": config(a, scripted("B1", "I agree"), exit_condition="consensus"),
+        "retry": {"max_attempts": 2, "min_wait": 0, "max_wait": 0},
+    }
+    graph = Graph.loads(json.dumps({"graph": {"id": "one", "nodes": [node]}}))
+    async with Engine(db=None) as engine:
+        session = await engine.start(graph, "topic")
+        events = [event async for event in session.events()]
+        result = await session.result()
     assert (result.status, result.output) == ("completed", "I agree")
     rounds = [event.data for event in events if event.event == "debate:round"]
     assert [each["content"] for each in rounds] == ["A1", "B1", "A2", "I agree"]

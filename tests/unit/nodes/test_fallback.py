@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -93,7 +92,7 @@ def test_a_wrong_fallback_is_refused(fallback: list[Any], says: str) -> None:
     assert says in str(problems("agent", {**FAILING, "fallback": fallback}))
 
 
-def test_real_models_fall_back_and_every_attempt_is_in_the_ledger(tmp_path: Path) -> None:
+async def test_real_models_fall_back_and_every_attempt_is_in_the_ledger(tmp_path: Path) -> None:
     refusal = Reply(status=500, body={"error": {"message": "broken"}})
     with OpenAIServer(refusal) as broken, OpenAIServer("Hello.") as server:
         addresses = {"gone": "http://127.0.0.1:9/v1", "broken": broken.url, "well": server.url}
@@ -102,13 +101,10 @@ def test_real_models_fall_back_and_every_attempt_is_in_the_ledger(tmp_path: Path
             for name, address in addresses.items()
         )
 
-        async def main() -> Any:
-            async with Engine(tmp_path / "s.db") as engine:
-                graph = graph_of("agent", {**first, "fallback": others})
-                session = await engine.start(graph, "x")
-                return await session.result(), session.ledger()
-
-        result, ledger = asyncio.run(main())
+        async with Engine(tmp_path / "s.db") as engine:
+            graph = graph_of("agent", {**first, "fallback": others})
+            session = await engine.start(graph, "x")
+            result, ledger = await session.result(), session.ledger()
         keys = [*broken.header("Idempotency-Key"), *server.header("Idempotency-Key")]
     assert (result.status, result.output) == ("completed", "Hello.")
     assert [row.model for row in ledger] == ["gone", "broken", "well"]

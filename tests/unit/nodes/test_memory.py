@@ -16,7 +16,7 @@ from rondel.sessions.agents import replace_in_document
 from rondel.testing.memory_suite import promotion
 from tests.unit.nodes.context import FakeContext, of_data, of_text
 from tests.unit.nodes.running import built, emitted, problems, registry_with, step
-from tests.unit.sessions.playing import limited, told
+from tests.unit.sessions.playing import told
 
 GROUP = {"group_id": "g"}
 
@@ -97,28 +97,28 @@ def test_it_sees_its_own_group_only() -> None:
     assert history(node(store), of_text("x", inputs={"group_id": "session"})) == []
 
 
-def test_a_store_that_fails_is_an_event_and_an_empty_history() -> None:
-    class Failing(MemoryStore):
-        def recall(
-            self, group: Group, since: float, limit: int, least: float = 0.0
-        ) -> list[MemoryEntry]:
-            raise OSError("the disk is away")
+class Failing(MemoryStore):
+    def recall(
+        self, group: Group, since: float, limit: int, least: float = 0.0
+    ) -> list[MemoryEntry]:
+        raise OSError("the disk is away")
 
+
+def test_a_store_that_fails_gives_an_empty_history() -> None:
     ctx = of_text("x", inputs=GROUP)
     assert history(node(Failing()), ctx) == []
     assert ctx.told == [("retrieval", "memory_error")]
 
-    async def main() -> None:
-        graph = Graph("g")
-        graph.add("recall", "memory")
-        async with Engine(Failing()) as engine:
-            session = await engine.start(graph, "task")
-            result = await session.settled()
-            assert (result.status, result.output) == ("completed", "task")
-            errors = [e.data for e in await told(session) if e.event == "memory_error"]
-            assert errors == [{"error": "OSError: the disk is away", "kind": "OSError"}]
 
-    limited(main())
+async def test_a_store_that_fails_is_an_event_and_the_run_goes_on() -> None:
+    graph = Graph("g")
+    graph.add("recall", "memory")
+    async with Engine(Failing()) as engine:
+        session = await engine.start(graph, "task")
+        result = await session.settled()
+        assert (result.status, result.output) == ("completed", "task")
+        errors = [e.data for e in await told(session) if e.event == "memory_error"]
+        assert errors == [{"error": "OSError: the disk is away", "kind": "OSError"}]
 
 
 def test_outside_an_engine_it_says_what_is_missing() -> None:

@@ -345,17 +345,15 @@ def graph(code: str = "print('ran')", **fields: Any) -> Graph:
     return made
 
 
-def test_it_is_off_unless_the_engine_allows_it() -> None:
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            with pytest.raises(CallError) as caught:
-                await engine.start(graph(), "x")
-            assert not engine.sessions().rows
-            assert "'Count it'" in str(caught.value)
-            assert "--allow-python" in str(caught.value)
-
-    limited(main())
-    assert play(graph(), allow_python=True).result.output == "ran"
+async def test_it_is_off_unless_the_engine_allows_it() -> None:
+    async with Engine(db=None) as engine:
+        with pytest.raises(CallError) as caught:
+            await engine.start(graph(), "x")
+        assert not engine.sessions().rows
+        assert "'Count it'" in str(caught.value)
+        assert "--allow-python" in str(caught.value)
+    async with Engine(db=None, allow_python=True) as engine:
+        assert (await engine.run(graph(), "x")).output == "ran"
 
 
 def test_a_python_node_inside_a_subgraph_is_off_too() -> None:

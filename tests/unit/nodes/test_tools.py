@@ -265,20 +265,17 @@ def test_a_retry_goes_on_after_what_was_done() -> None:
     assert ran == ["a"]
 
 
-def test_the_usage_of_every_turn_is_in_the_sessions_ledger() -> None:
+async def test_the_usage_of_every_turn_is_in_the_sessions_ledger() -> None:
     registry = builtin_registry()
     registry.function("search", search)
     config = scripted(calling(("search", {"query": "x"})), "done", tools=["search"])
     nodes = [{"id": "A", "type": "agent", "config": config}]
     graph = Graph.loads(json.dumps({"graph": {"id": "g", "nodes": nodes}}), registry=registry)
 
-    async def main() -> tuple[Any, list[Any]]:
-        async with Engine(db=None) as engine:
-            session = await engine.start(graph, "t")
-            result = await session.settled()
-            return result, [event async for event in session.events()]
-
-    result, events = asyncio.run(main())
+    async with Engine(db=None) as engine:
+        session = await engine.start(graph, "t")
+        result = await session.settled()
+        events = [event async for event in session.events()]
     assert (result.status, result.usage.model_calls, result.usage.input_tokens) == (
         "completed",
         2,

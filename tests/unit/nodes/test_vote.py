@@ -398,17 +398,14 @@ def test_a_failing_voter_fails_the_session_unless_errors_are_data() -> None:
     assert run_node("vote", config, on_error="continue").reason == "no_output"
 
 
-def test_a_session_tells_a_malformed_ballot_as_an_error_and_goes_on() -> None:
-    async def main() -> tuple[Any, list[Any]]:
-        config = {"agents": {"A": scripted("hm"), "B": ballot("yes")}}
-        node = {"id": "Node", "type": "vote", "config": config}
-        graph = Graph.loads(json.dumps({"graph": {"id": "one", "nodes": [node]}}))
-        async with Engine(db=None) as engine:
-            session = await engine.start(graph, "topic")
-            events = [event async for event in session.events()]
-            return await session.result(), events
-
-    result, events = asyncio.run(main())
+async def test_a_session_tells_a_malformed_ballot_as_an_error_and_goes_on() -> None:
+    config = {"agents": {"A": scripted("hm"), "B": ballot("yes")}}
+    node = {"id": "Node", "type": "vote", "config": config}
+    graph = Graph.loads(json.dumps({"graph": {"id": "one", "nodes": [node]}}))
+    async with Engine(db=None) as engine:
+        session = await engine.start(graph, "topic")
+        events = [event async for event in session.events()]
+        result = await session.result()
     assert result.status == "completed"
     assert result.data["passed"] is True
     assert [e.data["kind"] for e in events if e.event == "error"] == ["malformed_ballot"]

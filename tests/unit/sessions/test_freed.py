@@ -72,7 +72,7 @@ class Large(dict[str, int]):
     """A result that one can see the end of."""
 
 
-def test_what_a_node_returned_is_let_go_of_before_the_next_one_waits() -> None:
+async def test_what_a_node_returned_is_let_go_of_before_the_next_one_waits() -> None:
     """What is recorded is a copy; the original may be large, and the next node may take days."""
     left: list[ref[Large]] = []
     alive: list[bool] = []
@@ -92,9 +92,6 @@ def test_what_a_node_returned_is_let_go_of_before_the_next_one_waits() -> None:
 
     graph.edge("first", "second")
 
-    async def main() -> None:
-        async with Engine(db=None) as engine:
-            assert (await engine.run(graph, "task")).output == "1"
-
-    asyncio.run(main())
+    async with Engine(db=None) as engine:
+        assert (await engine.run(graph, "task")).output == "1"
     assert alive == [False]

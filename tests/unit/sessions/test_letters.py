@@ -14,10 +14,10 @@ from rondel.errors import CallError, SessionBusy, WrongState
 from rondel.journal.sqlite.store import SqliteStore
 from rondel.sessions.controls import Answer, Pause, Signal, Stop
 from rondel.sessions.delivery import ControlDelivery
-from tests.unit.sessions.playing import alone, limited, until
+from tests.unit.sessions.playing import alone, until
 
 
-def test_a_letter_goes_with_what_it_asked_for_and_with_nothing_before(
+async def test_a_letter_goes_with_what_it_asked_for_and_with_nothing_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A stop is recorded behind what its steps have spent; only then may the letter be gone."""
@@ -30,22 +30,19 @@ def test_a_letter_goes_with_what_it_asked_for_and_with_nothing_before(
 
     monkeypatch.setattr(SqliteStore, "append", noting)
 
-    async def main() -> None:
-        charged = asyncio.Event()
+    charged = asyncio.Event()
 
-        async def spends(inp: Context) -> None:
-            inp.charge(Usage("m", 10))
-            charged.set()
-            await asyncio.Event().wait()
+    async def spends(inp: Context) -> None:
+        inp.charge(Usage("m", 10))
+        charged.set()
+        await asyncio.Event().wait()
 
-        async with Engine(tmp_path / "db") as engine, Engine(tmp_path / "db") as other:
-            session = await engine.start(alone(spends))
-            await charged.wait()
-            await ControlDelivery(other.get(session.id)._local).post(Stop("Ada"))
-            assert (await session.result()).message == "stopped by Ada"
-            await until(lambda: not other.store.letters(session.id))
-
-    limited(main())
+    async with Engine(tmp_path / "db") as engine, Engine(tmp_path / "db") as other:
+        session = await engine.start(alone(spends))
+        await charged.wait()
+        await ControlDelivery(other.get(session.id)._local).post(Stop("Ada"))
+        assert (await session.result()).message == "stopped by Ada"
+        await until(lambda: not other.store.letters(session.id))
     assert written[-2:] == [("Spent", False), ("Stopped", True)]
 
 

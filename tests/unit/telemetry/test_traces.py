@@ -120,21 +120,18 @@ def test_a_session_that_goes_on_elsewhere_goes_on_with_its_trace(tmp_path: Path)
     assert all("yes" not in dict(event.attributes or {}).values() for event in person.events)
 
 
-def test_a_step_that_failed_is_an_error_and_the_session_goes_on_in_the_same_trace(
+async def test_a_step_that_failed_is_an_error_and_the_session_goes_on_in_the_same_trace(
     tmp_path: Path,
 ) -> None:
     shaky = Shaky("critic")
     graph, collected = refining(shaky), Collected()
 
-    async def main() -> None:
-        async with Engine(tmp_path / "s.db", tracer_provider=collected.provider) as engine:
-            session = await engine.start(graph, "tea")
-            assert (await session.settled()).status == "failed"
-            shaky.failing.clear()
-            await engine.resume(session.id, graph)
-            assert (await session.result()).status == "completed"
-
-    asyncio.run(main())
+    async with Engine(tmp_path / "s.db", tracer_provider=collected.provider) as engine:
+        session = await engine.start(graph, "tea")
+        assert (await session.settled()).status == "failed"
+        shaky.failing.clear()
+        await engine.resume(session.id, graph)
+        assert (await session.result()).status == "completed"
     lines = drawn(collected.spans)
     assert lines.count("invoke_workflow refine") == 2
     failed = [span for span in collected.spans if span.status.status_code is StatusCode.ERROR]
@@ -145,18 +142,15 @@ def test_a_step_that_failed_is_an_error_and_the_session_goes_on_in_the_same_trac
     assert len({span.context.trace_id for span in collected.spans}) == 1
 
 
-def test_a_fork_is_a_trace_of_its_own_that_names_its_parent(tmp_path: Path) -> None:
+async def test_a_fork_is_a_trace_of_its_own_that_names_its_parent(tmp_path: Path) -> None:
     collected = Collected()
     graph = load(REVIEW, tmp_path)
 
-    async def main() -> None:
-        async with Engine(tmp_path / "s.db", tracer_provider=collected.provider) as engine:
-            session = await engine.start(graph, "tea")
-            await session.result()
-            fork = await session.fork(at="Writer[3]/Writer")
-            await fork.result()
-
-    asyncio.run(main())
+    async with Engine(tmp_path / "s.db", tracer_provider=collected.provider) as engine:
+        session = await engine.start(graph, "tea")
+        await session.result()
+        fork = await session.fork(at="Writer[3]/Writer")
+        await fork.result()
     first, second = [span for span in collected.spans if span.name == "invoke_workflow review"]
     assert [link.context.span_id for link in second.links] == [first.context.span_id]
     own = [span for span in collected.spans if span.context.trace_id == second.context.trace_id]
