@@ -16,16 +16,7 @@ from rondel.cli.check import UNBOUNDED, write_drawing
 from rondel.cli.database import open_existing
 from rondel.cli.graph_files import open_graph
 from rondel.cli.language import translated, words
-from rondel.cli.options import (
-    AsDocument,
-    Changes,
-    Compat,
-    Db,
-    File,
-    Functions,
-    InputObject,
-    Inputs,
-)
+from rondel.cli.options import AsDocument, Changes, Compat, Db, File, Functions, InputObject, Inputs
 from rondel.cli.screen import below
 from rondel.cli.tables import json_line, print_table
 from rondel.cli.views import money

@@ -17,15 +17,7 @@ from rondel.cli.graph_files import open_graph
 from rondel.cli.keyboard import Keyboard
 from rondel.cli.language import words
 from rondel.cli.live.view import view_for
-from rondel.cli.options import (
-    AllowCommands,
-    AllowPython,
-    AsEvents,
-    Db,
-    Debug,
-    Functions,
-    NoInput,
-)
+from rondel.cli.options import AllowCommands, AllowPython, AsEvents, Db, Debug, Functions, NoInput
 from rondel.cli.terminal_session import Shown, TerminalSession
 from rondel.cli.views import JsonView, PlainView, View
 from rondel.errors import CallError, GraphError, JournalError

@@ -16,14 +16,7 @@ from rondel.cli.database import NextCommands, find, next_commands, open_existing
 from rondel.cli.language import translated, translated_lines, words
 from rondel.cli.options import AsDocument, Db, Id, Last
 from rondel.cli.tables import document, json_line, length, moment, print_table
-from rondel.cli.views import (
-    content_text,
-    loop_text,
-    money,
-    number,
-    status_text,
-    usage_text,
-)
+from rondel.cli.views import content_text, loop_text, money, number, status_text, usage_text
 from rondel.errors import CallError
 from rondel.graph.moments import to_microsecond
 from rondel.graph.names import Names

@@ -19,12 +19,7 @@ from rondel.models.limiter import limiter_of
 from rondel.models.metering import most_of_call
 from rondel.models.model import Files, ModelAnswer, Request
 from rondel.models.real import PROVIDERS
-from rondel.models.real_config import (
-    BedrockConfig,
-    RealConfig,
-    VertexConfig,
-    config_of,
-)
+from rondel.models.real_config import BedrockConfig, RealConfig, VertexConfig, config_of
 from rondel.models.tokens import attached_to
 from rondel.models.tries import Backoff, Failure, Tries
 

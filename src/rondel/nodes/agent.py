@@ -7,14 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 import msgspec
 from msgspec.structs import replace
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from rondel.engine.message import Message
 from rondel.engine.protocols import Context, Emit, Suspend

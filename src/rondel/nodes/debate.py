@@ -33,14 +33,7 @@ from rondel.nodes.asking import Asker
 from rondel.nodes.consensus import agrees
 from rondel.nodes.debate_prompts import DebatePrompts
 from rondel.nodes.panel import AgentName, Panel, topic_of
-from rondel.nodes.verdicts import (
-    Lead,
-    Statement,
-    is_shared,
-    is_stable,
-    lead_in,
-    verdict_in,
-)
+from rondel.nodes.verdicts import Lead, Statement, is_shared, is_stable, lead_in, verdict_in
 
 CONSENSUS_REACHED = "consensus_reached"
 JUDGE = "judge"

@@ -21,12 +21,7 @@ from rondel.guards.memory import MEMORY_ERROR, attempt, failure_json
 from rondel.journal.store import Group, MemoryEntry
 from rondel.journal.working_memory import WorkingMemory
 from rondel.models.choice import knowing, with_types
-from rondel.models.embedder import (
-    Embedded,
-    Embedder,
-    EmbeddingConfig,
-    similarity,
-)
+from rondel.models.embedder import Embedded, Embedder, EmbeddingConfig, similarity
 from rondel.models.real_config import ServedConfig
 from rondel.models.tokens import words_in
 from rondel.nodes.agent_history import HISTORY, text_of

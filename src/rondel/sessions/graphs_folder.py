@@ -12,14 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from rondel.errors import (
-    CallError,
-    GraphChanged,
-    GraphError,
-    GraphExists,
-    Problem,
-    UnknownGraph,
-)
+from rondel.errors import CallError, GraphChanged, GraphError, GraphExists, Problem, UnknownGraph
 from rondel.graph.load import Revise
 from rondel.graph.names import Names
 from rondel.graph.positions import parse

@@ -19,13 +19,7 @@ import pytest
 
 from rondel.engine.message import Message
 from rondel.engine.ticks import AnyTick, Finished, Paused, Started
-from rondel.errors import (
-    CallError,
-    JournalError,
-    UnknownSession,
-    Unstorable,
-    WrongState,
-)
+from rondel.errors import CallError, JournalError, UnknownSession, Unstorable, WrongState
 from rondel.journal.store import BATCH, Store
 from rondel.testing.lease_suite import LeaseSuite
 from rondel.testing.memory_suite import MemorySuite

@@ -7,11 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from rondel.errors import (
-    JournalError,
-    LeaseLost,
-    Unstorable,
-)
+from rondel.errors import JournalError, LeaseLost, Unstorable
 from rondel.journal.store import Store
 from rondel.testing.journal_suite import HOUR, JournalSuite, done, in_loop, row, tick
 

@@ -9,14 +9,7 @@ from collections.abc import Callable
 from inspect import Parameter
 from typing import Any, get_args, get_type_hints
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    PydanticUserError,
-    ValidationError,
-    create_model,
-)
+from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, ValidationError, create_model
 
 from rondel.errors import CallError
 from rondel.models.model import ToolSpec

@@ -18,13 +18,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TypeVar
 
-from rondel.errors import (
-    JournalClosed,
-    JournalError,
-    JournalLocked,
-    JournalUnwritable,
-    RondelError,
-)
+from rondel.errors import JournalClosed, JournalError, JournalLocked, JournalUnwritable, RondelError
 from rondel.journal.crash import ARMED, crash_point
 from rondel.journal.rules import wake
 from rondel.journal.sqlite.batch import SqliteHead, Write, apply
