@@ -35,9 +35,10 @@ class Pattern:
         self._source = source
         self._compiled = regex.compile(_without_extensions(source), flags | regex.VERSION0)
 
-    def has_group(self, group: int | str) -> bool:
-        """Whether it has a group of that number or name; 0 is all of the match."""
-        return group <= self.groups if isinstance(group, int) else group in self._names
+    def demand_group(self, group: int | str) -> None:
+        """Raise ValueError if there is no group of that number or name; 0 is the whole match."""
+        if not (group <= self.groups if isinstance(group, int) else group in self._names):
+            raise ValueError(f"the pattern {self._source!r} has no group {group!r}")
 
     def found_in(self, text: str) -> bool:
         """Whether the pattern matches somewhere in the text."""

@@ -38,8 +38,7 @@ class RegexExtractConfig(BaseModel):
 
     @model_validator(mode="after")
     def _group_exists(self) -> Self:
-        if not Pattern(self.pattern).has_group(self.group):
-            raise ValueError(f"the pattern {self.pattern!r} has no group {self.group!r}")
+        Pattern(self.pattern).demand_group(self.group)
         return self
 
 

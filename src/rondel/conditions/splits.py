@@ -42,8 +42,8 @@ class RegexSplitConfig(BaseModel):
 
     @model_validator(mode="after")
     def _group_exists(self) -> Self:
-        if self.group is not None and not Pattern(self.pattern).has_group(self.group):
-            raise ValueError(f"the pattern {self.pattern!r} has no group {self.group!r}")
+        if self.group is not None:
+            Pattern(self.pattern).demand_group(self.group)
         return self
 
 

@@ -14,6 +14,7 @@ from rondel.forecast.simulation import Opener, simulate
 from rondel.graph.plan import Plan, Scope
 from rondel.journal.store import SessionRow, Store
 from rondel.sessions.drive import fold
+from rondel.sessions.expectation import past_sessions
 from rondel.sessions.graph import Graph
 from rondel.sessions.records import usage_of
 
@@ -28,8 +29,6 @@ ENOUGH = 5000
 
 SURE = 0.025
 """The mean is known when its standard error is at most this share of it."""
-
-OVER = ("completed", "bounded")
 
 
 class RunCost(msgspec.Struct, frozen=True):
@@ -74,13 +73,7 @@ def _past(
     graph: Graph, plan: Plan, store: Store, counts: Callable[[SessionRow], bool]
 ) -> tuple[RunCost, str] | None:
     """What sessions of a graph of the same structure have spent, on average."""
-    rows = [
-        row
-        for status in OVER
-        for row in store.sessions(status, graph.id, limit=PAST).rows
-        if counts(row) and graph.has_structure_of(row.document) and row.parent is None
-    ]
-    rows = sorted(rows, key=lambda row: row.created_at, reverse=True)[:PAST]
+    rows = past_sessions(store, graph, PAST, counts)
     if not rows:
         return None
     spent = [usage_of(fold(store, row.id, plan).state) for row in rows]

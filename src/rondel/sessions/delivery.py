@@ -64,17 +64,14 @@ class ControlDelivery:
             driver = self._sessions.driver_of(session.id) if session.drive is None else None
             if driver is not None:
                 raise SessionBusy(f"another process drives session {session.id}: {driver}")
-            return Delivered(await self._carry_out(control, run))
+            # recording needs none of its functions
+            records_only = session.drive is None and (not run or isinstance(control, Stop | Pause))
+            done = self._record(control) if records_only else session.carry_out(control)
+            return Delivered(await done)
         except SessionBusy:
             if isinstance(control, Resume):
                 raise
         return await self._send(control, run)
-
-    async def _carry_out(self, control: AnyControl, run: bool) -> bool:
-        session = self._session
-        if session.drive is None and (not run or isinstance(control, Stop | Pause)):
-            return await self._record(control)  # recording needs none of its functions
-        return await session.carry_out(control)
 
     async def _send(self, control: AnyControl, run: bool) -> Delivered:
         """Leave a letter for the process that drives the session, and wait for its reply.

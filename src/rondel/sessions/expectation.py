@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from math import ceil
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
@@ -62,6 +63,19 @@ class _Known:
         """The tokens of each past session."""
 
 
+def past_sessions(
+    store: Store, graph: Graph, most: int, counts: Callable[[SessionRow], bool] = lambda _: True
+) -> list[SessionRow]:
+    """The newest sessions that a graph of this structure has ended, without forks."""
+    rows = [
+        row
+        for status in OVER
+        for row in store.sessions(status, graph.id, limit=most).rows
+        if counts(row) and row.parent is None and graph.has_structure_of(row.document)
+    ]
+    return sorted(rows, key=lambda row: row.created_at, reverse=True)[:most]
+
+
 class Expectation:
     """Expects a session to take what past ones took, or else what the certificate says."""
 
@@ -97,7 +111,7 @@ class Expectation:
         """Read the tokens of the newest past sessions, each session once."""
         known.looked, known.ended = time.monotonic(), False
         before, known.spent, left = known.spent, {}, READ
-        for row in self._past(graph):
+        for row in past_sessions(self._store, graph, PAST):
             if row.id not in before:
                 left -= row.length
                 if left < 0:
@@ -109,15 +123,6 @@ class Expectation:
             ordered = sorted(known.spent.values())
             tokens = ordered[ceil(PERCENTILE * len(ordered)) - 1]
             known.expected = Expected(tokens, f"from {len(ordered)} past sessions")
-
-    def _past(self, graph: Graph) -> list[SessionRow]:
-        rows = [
-            row
-            for status in OVER
-            for row in self._store.sessions(status, graph.id, limit=PAST).rows
-            if row.parent is None and graph.has_structure_of(row.document)
-        ]
-        return sorted(rows, key=lambda row: row.created_at, reverse=True)[:PAST]
 
     def _spent(self, session: str) -> int:
         return sum(

@@ -325,7 +325,11 @@ class Readers:
                 db.execute("BEGIN")
                 yield db
             finally:
-                self._give_back(db)
+                rollback(db)
+                if self._closed:
+                    db.close()
+                else:
+                    self._idle.append(db)
         except UNREADABLE as error:
             raise self._database.explain(error) from error
 
@@ -334,10 +338,3 @@ class Readers:
         self._closed = True
         while self._idle:
             self._idle.pop().close()
-
-    def _give_back(self, db: sqlite3.Connection) -> None:
-        rollback(db)
-        if self._closed:
-            db.close()
-        else:
-            self._idle.append(db)
