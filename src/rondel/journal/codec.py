@@ -12,6 +12,7 @@ known. The only exception are tuples, which come back as lists.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -44,18 +45,7 @@ _PLAIN = "store plain JSON: text, numbers, true, false, null, lists and objects 
 
 def encode(tick: AnyTick) -> bytes:
     """The record of a tick; raises if it would not come back unchanged."""
-    try:
-        record = _encoder.encode(tick)
-        if _decoder.decode(record) == tick:
-            return record
-        complaint = _complaint(tick, "")
-    except msgspec.ValidationError as error:
-        complaint = f"has a field of the wrong type: {error}"
-    except (TypeError, ValueError, RecursionError, OverflowError) as error:
-        complaint = _complaint_or(error, tick)
-    if complaint is None:
-        return record
-    raise Unstorable(f"{_name(tick)} {complaint}")
+    return _encoded(tick, _decoder, lambda: _name(tick))
 
 
 def decode(record: bytes) -> AnyTick:
@@ -78,16 +68,23 @@ def decode(record: bytes) -> AnyTick:
 
 def encode_value(value: Any, what: str) -> bytes:
     """Plain data as JSON; `what` names it in a refusal."""
+    return _encoded(value, _plain_decoder, lambda: what)
+
+
+def _encoded(value: Any, decoder: msgspec.json.Decoder[Any], name: Callable[[], str]) -> bytes:
+    """The value as JSON; raises Unstorable if it would not come back unchanged."""
     try:
         encoded = _encoder.encode(value)
-        if msgspec.json.decode(encoded) == value:
+        if decoder.decode(encoded) == value:
             return encoded
         complaint = _complaint(value, "")
+    except msgspec.ValidationError as error:
+        complaint = f"has a field of the wrong type: {error}"
     except (TypeError, ValueError, RecursionError, OverflowError) as error:
         complaint = _complaint_or(error, value)
     if complaint is None:
         return encoded
-    raise Unstorable(f"{what} {complaint}")
+    raise Unstorable(f"{name()} {complaint}")
 
 
 def decode_value(encoded: bytes) -> Any:
@@ -108,6 +105,7 @@ def _unwrap(value: Any) -> Any:
 
 _encoder = msgspec.json.Encoder(enc_hook=_unwrap)
 _decoder: msgspec.json.Decoder[AnyTick] = msgspec.json.Decoder(AnyTick)
+_plain_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 
 
 # What is wrong with a tick

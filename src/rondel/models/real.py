@@ -69,14 +69,23 @@ class RealProvider:
     home: tuple[str, ...] = ()
 
 
+def _like_openai(
+    name: str,
+    address: str,
+    profile: str = "",
+    keys: tuple[str, ...] = (),
+    prices: str | None = None,
+) -> RealProvider:
+    """A provider with OpenAI's dialect; its key and its prices are found by its name."""
+    keys = keys or (f"{name.upper()}_API_KEY",)
+    prices = name if prices is None else prices
+    return RealProvider(name, address=address, keys=keys, profile=profile, prices=prices)
+
+
+XAI = "https://api.x.ai/v1", "", ("XAI_API_KEY", "GROK_API_KEY"), "x-ai"
+GEMINI = "https://generativelanguage.googleapis.com"
 PROVIDERS = (
-    RealProvider(
-        "openai",
-        address="https://api.openai.com/v1",
-        keys=("OPENAI_API_KEY",),
-        profile="openai:OpenAIProvider",
-        prices="openai",
-    ),
+    _like_openai("openai", "https://api.openai.com/v1", "openai:OpenAIProvider"),
     RealProvider(
         "anthropic",
         ANTHROPIC,
@@ -84,20 +93,8 @@ PROVIDERS = (
         ("ANTHROPIC_API_KEY",),
         prices="anthropic",
     ),
-    RealProvider(
-        "google",
-        GOOGLE,
-        "https://generativelanguage.googleapis.com",
-        ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
-        prices="google",
-    ),
-    RealProvider(
-        "gemini",
-        GOOGLE,
-        "https://generativelanguage.googleapis.com",
-        ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-        prices="google",
-    ),
+    RealProvider("google", GOOGLE, GEMINI, ("GOOGLE_API_KEY", "GEMINI_API_KEY"), prices="google"),
+    RealProvider("gemini", GOOGLE, GEMINI, ("GEMINI_API_KEY", "GOOGLE_API_KEY"), prices="google"),
     RealProvider(
         "azure",
         keys=("AZURE_OPENAI_API_KEY",),
@@ -114,68 +111,32 @@ PROVIDERS = (
         package="boto3",
         home=(".amazonaws.com", ".amazonaws.com.cn", ".api.aws"),
     ),
-    RealProvider(
-        "deepseek",
-        address="https://api.deepseek.com",
-        keys=("DEEPSEEK_API_KEY",),
-        profile="deepseek:DeepSeekProvider",
-        prices="deepseek",
+    _like_openai("deepseek", "https://api.deepseek.com", "deepseek:DeepSeekProvider"),
+    _like_openai(
+        "fireworks", "https://api.fireworks.ai/inference/v1", "fireworks:FireworksProvider"
     ),
-    RealProvider(
-        "fireworks",
-        address="https://api.fireworks.ai/inference/v1",
-        keys=("FIREWORKS_API_KEY",),
-        profile="fireworks:FireworksProvider",
-        prices="fireworks",
-    ),
-    RealProvider(
-        "grok",
-        address="https://api.x.ai/v1",
-        keys=("XAI_API_KEY", "GROK_API_KEY"),
-        prices="x-ai",
-    ),
-    RealProvider(
-        "groq",
-        address="https://api.groq.com/openai/v1",
-        keys=("GROQ_API_KEY",),
-        prices="groq",
-    ),
-    RealProvider(
-        "mistral",
-        address="https://api.mistral.ai/v1",
-        keys=("MISTRAL_API_KEY",),
-        prices="mistral",
-    ),
-    RealProvider(
+    _like_openai("grok", *XAI),
+    _like_openai("groq", "https://api.groq.com/openai/v1"),
+    _like_openai("mistral", "https://api.mistral.ai/v1"),
+    _like_openai(
         "moonshot",
-        address="https://api.moonshot.ai/v1",
-        keys=("MOONSHOT_API_KEY", "MOONSHOTAI_API_KEY"),
-        profile="moonshotai:MoonshotAIProvider",
-        prices="moonshotai",
+        "https://api.moonshot.ai/v1",
+        "moonshotai:MoonshotAIProvider",
+        ("MOONSHOT_API_KEY", "MOONSHOTAI_API_KEY"),
+        "moonshotai",
     ),
     RealProvider(
         "ollama", address="http://127.0.0.1:11434/v1", profile="ollama:OllamaProvider", free=True
     ),
-    RealProvider(
-        "openrouter",
-        address="https://openrouter.ai/api/v1",
-        keys=("OPENROUTER_API_KEY",),
-        profile="openrouter:OpenRouterProvider",
-        prices="openrouter",
-    ),
-    RealProvider(
+    _like_openai("openrouter", "https://openrouter.ai/api/v1", "openrouter:OpenRouterProvider"),
+    _like_openai(
         "qwen",
-        address="https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
-        keys=("DASHSCOPE_API_KEY", "QWEN_API_KEY", "ALIBABA_API_KEY"),
-        profile="alibaba:AlibabaProvider",
+        "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
+        "alibaba:AlibabaProvider",
+        ("DASHSCOPE_API_KEY", "QWEN_API_KEY", "ALIBABA_API_KEY"),
+        prices="",
     ),
-    RealProvider(
-        "together",
-        address="https://api.together.xyz/v1",
-        keys=("TOGETHER_API_KEY",),
-        profile="together:TogetherProvider",
-        prices="together",
-    ),
+    _like_openai("together", "https://api.together.xyz/v1", "together:TogetherProvider"),
     RealProvider(
         "vertex",
         GOOGLE,
@@ -185,18 +146,13 @@ PROVIDERS = (
         home=(".googleapis.com",),
     ),
     RealProvider("vllm", profile="vllm:VLLMProvider", free=True),
-    RealProvider(
-        "xai",
-        address="https://api.x.ai/v1",
-        keys=("XAI_API_KEY", "GROK_API_KEY"),
-        prices="x-ai",
-    ),
-    RealProvider(
+    _like_openai("xai", *XAI),
+    _like_openai(
         "zhipu",
-        address="https://open.bigmodel.cn/api/paas/v4",
-        keys=("ZHIPU_API_KEY", "ZAI_API_KEY"),
-        profile="zai:ZaiProvider",
-        prices="zhipuai",
+        "https://open.bigmodel.cn/api/paas/v4",
+        "zai:ZaiProvider",
+        ("ZHIPU_API_KEY", "ZAI_API_KEY"),
+        "zhipuai",
     ),
 )
 """All providers that a graph can name and run."""

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from rondel.conditions.patterns import pattern_of
+from rondel.graph.source import values_in
 from rondel.models.model import ModelAnswer
 
 if TYPE_CHECKING:
@@ -99,7 +100,8 @@ def checked_schema(schema: dict[str, Any]) -> dict[str, Any]:
     if schema.get("type") != "object":
         raise ValueError("must describe an object (type: object): it becomes the message's data")
     resolver = _resolver_of(schema)
-    for reference in _references(schema):
+    inside = [each.get("$ref") for each in values_in(schema) if isinstance(each, dict)]
+    for reference in [each for each in inside if isinstance(each, str)]:
         try:
             resolver.lookup(reference)
         except Unresolvable:
@@ -116,17 +118,6 @@ def _resolver_of(schema: dict[str, Any]) -> Any:
 
     resource: Any = Resource.from_contents(schema, default_specification=DRAFT202012)
     return REGISTRY.resolver_with_root(resource)
-
-
-def _references(schema: Any) -> Iterator[str]:
-    if isinstance(schema, dict):
-        if isinstance(reference := schema.get("$ref"), str):
-            yield reference
-        for value in schema.values():
-            yield from _references(value)
-    elif isinstance(schema, list):
-        for value in schema:
-            yield from _references(value)
 
 
 def _shortened(text: str) -> str:

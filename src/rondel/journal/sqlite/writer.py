@@ -382,10 +382,13 @@ class SqliteWriter:
             )
             self._demand_open()
 
-    def _commit(self, batch: list[Write]) -> None:
-        """Write the batch, waiting for other processes; each write is durable or has its error."""
+    def _commit(self, batch: list[Write], *, patient: bool = True) -> None:
+        """Write the batch; each write is durable or has its error.
+
+        Raises JournalLocked if another process holds the lock; if `patient`, for too long.
+        """
         try:
-            self._begin(patient=True)
+            self._begin(patient=patient)
         except JournalLocked:
             raise
         except RondelError as error:
@@ -396,13 +399,9 @@ class SqliteWriter:
     def _try_commit(self, batch: list[Write]) -> bool:
         """Write the batch without waiting; False if another process is writing."""
         try:
-            self._begin(patient=False)
+            self._commit(batch, patient=False)
         except JournalLocked:
             return False
-        except RondelError as error:
-            self._refuse(batch, error)
-        else:
-            self._finish(batch)
         return True
 
     def _finish(self, batch: list[Write]) -> None:
