@@ -28,7 +28,7 @@ class Bound:
     rounds: int
     source: str
     seconds: float | None = None
-    """If time bounds it: the loop ends in the first round after so many seconds."""
+    """If time bounds it: the loop ends in the first round after this many seconds."""
     timed_by: str = ""
     asks: bool = False
     """Whether a person is asked when the bound or a budget of the loop is used up."""

@@ -52,23 +52,23 @@ def tail(text: str, width: int) -> str:
 
 
 def short(text: str, width: int = 60) -> str:
-    """A text as one line of at most so many cells."""
+    """A text as one line of at most `width` cells."""
     return head(flat(text), width)
 
 
 def wide(text: str, width: int) -> str:
-    """A text filled up with spaces to so many cells: before it if they are negative."""
+    """A text filled up with spaces to `width` cells; a negative width puts them before it."""
     spaces = " " * (abs(width) - cell_len(text))
     return spaces + text if width < 0 else text + spaces
 
 
 def padded(text: str, width: int) -> str:
-    """A text that takes exactly so many cells, cut if it is longer."""
+    """A text that takes exactly `width` cells, cut if it is longer."""
     return wide(head(text, width), width)
 
 
 def cut(line: Iterable[Span], width: int) -> Line:
-    """A line that takes no more than so many cells."""
+    """A line that takes no more than `width` cells."""
     spans: list[Span] = []
     left = width
     for span in line:

@@ -125,7 +125,7 @@ def simulate(
 
 
 def _tell_progress(count: int, done: int) -> None:
-    """Show on the terminal that so many runs are finished."""
+    """Show on the terminal that `done` of the runs are finished."""
     end = "\n" if done >= count else ""
     line = words("{done:,} of {count:,} runs", done=done, count=count)
     print(f"\r{line}", end=end, file=below(sys.stderr), flush=True)

@@ -166,7 +166,7 @@ async def _show(
 
 
 def _steps(session: Session, last: int | None) -> Iterable[StepRecord]:
-    """All steps as they are found, or the last so many."""
+    """All steps, one by one as they are found, or the `last` ones."""
     if last is not None:
         return session.steps(last)
     return StepLister(session.plan).stream(session.past.ticks())

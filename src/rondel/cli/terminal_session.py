@@ -52,7 +52,7 @@ class Shown:
 
 
 def past_of(engine: Engine, session: Session, length: int | None = None) -> Shown:
-    """The past of a session so far, or after so many ticks."""
+    """The past of a session so far, or its first `length` ticks."""
     narrator = Narrator(session.id, session.plan)
     asked: dict[str | None, Event] = {}
     current = SessionNow()

@@ -25,7 +25,7 @@ BATCH, MOST = 40, 600
 """Simulated runs where there are no past sessions: BATCH at a time until the mean is known."""
 
 ENOUGH = 5000
-"""After so many simulated model calls the mean is taken as it is, to keep the wait short."""
+"""After this many simulated model calls the mean is taken as it is, to keep the wait short."""
 
 SURE = 0.025
 """The mean is known when its standard error is at most this share of it."""

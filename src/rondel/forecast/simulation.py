@@ -21,7 +21,7 @@ from rondel.sessions.engine import Engine
 from rondel.sessions.graph import Graph
 
 ALONE = 100
-"""Up to so many runs stay in this process."""
+"""Up to this many runs stay in this process."""
 
 TRIES = 12
 """Extra runs for each edge that no run took."""

@@ -93,7 +93,7 @@ class ScoreSpec(msgspec.Struct, frozen=True):
 
 
 class PatienceSpec(msgspec.Struct, frozen=True):
-    """How many rounds may pass without so much gain, and what follows."""
+    """How many rounds may pass without a gain of `min_delta`, and what follows."""
 
     rounds: int
     min_delta: float = 0.0

@@ -90,7 +90,7 @@ class Limiter:
                 self._leave()
 
     def hold(self, seconds: float) -> None:
-        """Start no call for so many seconds."""
+        """Start no call for this many seconds."""
         with self._lock:
             now = self._clock()
             if self._until <= now:

@@ -62,7 +62,7 @@ class Backoff:
     base: float
 
     def wait(self, failed: int, asked: float | None, waited: float, rng: Random) -> float | None:
-        """Seconds until the next attempt after so many failed ones; None if there is none."""
+        """Seconds until the next attempt after `failed` ones; None if there is none."""
         if failed >= self.attempts:
             return None
         longest = min(LONGEST, self.base * 2 ** (failed - 1))
@@ -73,7 +73,7 @@ class Backoff:
         return pause if waited + pause <= TOTAL else None
 
     def hold(self, refused: int, asked: float | None, since: float, rng: Random) -> float | None:
-        """Seconds to leave alone a provider that has put off a call so many times.
+        """Seconds to leave alone a provider that has put off a call `refused` times.
 
         `since` are the seconds since the first time. None: it would take longer than our patience.
         """

@@ -82,7 +82,7 @@ class LocalSession:
         self._plan: Plan | None = None
         self._closed = False
         self._controls = 0
-        """How many controls are being recorded: the session is not let go of meanwhile."""
+        """How many controls are being recorded: the session is not parked meanwhile."""
         self._error: BaseException | None = None
         self._alarm: asyncio.TimerHandle | None = None
         self._waking: asyncio.Task[None] | None = None
@@ -108,7 +108,7 @@ class LocalSession:
 
     @property
     def origin(self) -> SessionRow:
-        """Its row as it was first read: only what it was started with counts, which stays."""
+        """Its row as it was first read: for the fields that never change."""
         if self._origin is None:
             self._origin = self.row
         return self._origin

@@ -173,7 +173,7 @@ class LocalSessions:
             self._deadlines.start()
 
     async def drain(self, grace: float) -> None:
-        """Begin no further step; those under way have so many seconds to end."""
+        """Begin no further step; those under way have `grace` seconds to end."""
         drives = [local.drive for local in self.driven.values()]
         ends = [asyncio.ensure_future(drive.drain()) for drive in drives if drive is not None]
         if ends:

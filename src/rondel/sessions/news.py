@@ -16,7 +16,7 @@ TOLD = frozenset({ticks.Suspended, ticks.Answered, ticks.Locked, ticks.Unlocked}
 
 
 SAMPLE = 16
-"""One write in so many is timed."""
+"""One write in this many is timed."""
 
 
 class NewsListener(Protocol):

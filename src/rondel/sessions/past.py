@@ -46,7 +46,7 @@ class Past:
                 return
 
     def state_at(self, length: int) -> SessionState:
-        """The state after so many ticks."""
+        """The state after the first `length` ticks."""
         state, start = self._nearest(length, [])
         for tick in self.ticks(start, length):
             apply(state, tick)

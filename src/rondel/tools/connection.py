@@ -29,7 +29,7 @@ from rondel.tools.tool import File, Output, ToolFailed
 Said = TypeVar("Said")
 
 IDLE = 300.0
-"""Seconds without a call after which a server is let go; the next call starts it again."""
+"""Seconds without a call after which the connection is closed; the next call opens it again."""
 
 LISTING = 60.0
 """Seconds within which a server must have listed its tools."""

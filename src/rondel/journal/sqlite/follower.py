@@ -19,7 +19,7 @@ from rondel.journal.sqlite.checksums import chained
 from rondel.journal.sqlite.database import is_busy
 
 BRISK = 0.002
-"""If two ticks come within so many seconds, a third is expected."""
+"""If two ticks come within this many seconds, a third is expected."""
 
 HELD = 0.05
 """The most seconds for which the read transaction stays open."""

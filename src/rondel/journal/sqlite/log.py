@@ -8,21 +8,21 @@ from contextlib import suppress
 from rondel.journal.sqlite.database import PAGE, Database
 
 CHECKPOINT = 8000
-"""After about so many pages the log is moved into the file."""
+"""After about this many pages the log is moved into the file."""
 
 CHECKPOINT_OF_FULL = 500
 """The limit where each commit waits for the disk. Commits take twice as long while the log grows,
 so it is emptied early and then overwritten at its present size."""
 
 LONG_LOG = 4
-"""At so many times that size all processes are made to wait until the log is empty: while several
+"""At this many times that size all processes are made to wait until the log is empty: while several
 write in turn, one always reads it, and it would never start again from the beginning."""
 
 LET_GO = 500
 """The most milliseconds for which other processes are kept waiting then."""
 
 WASTE = 20
-"""The file is packed if more than one page in so many is empty."""
+"""The file is packed if more than one page in this many is empty."""
 
 
 class Log:

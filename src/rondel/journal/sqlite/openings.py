@@ -14,7 +14,7 @@ from rondel.journal.process import is_alive, this_process
 from rondel.journal.sqlite.database import SYNCHRONOUS, Database, rollback
 
 SHORT = 500_000
-"""A log of at most so many bytes is moved quickly."""
+"""A log of at most this many bytes is moved quickly."""
 
 
 class Openings:

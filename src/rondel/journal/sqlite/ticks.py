@@ -17,7 +17,7 @@ from rondel.journal.rules import unpacked
 from rondel.journal.sqlite import checksums
 
 MARK = 64
-"""One tick in so many is indexed; the schema has the same number."""
+"""One tick in this many is indexed; the schema has the same number."""
 
 _WALK = """
 WITH RECURSIVE past (n, prev, record, sum) AS (
