@@ -13,6 +13,7 @@ from rondel.certificate.lint_context import LintContext
 from rondel.certificate.loop_paths import LoopPaths
 from rondel.engine.message import Message
 from rondel.errors import Problem
+from rondel.graph.components import reached
 from rondel.graph.guarantees import NO_RECALL, Guarantee, Recalling, Textual, keeps_to
 from rondel.graph.plan import PlanEdge
 from rondel.graph.spec import LoopSpec
@@ -199,17 +200,12 @@ def _probes(edges: Sequence[PlanEdge], guarantee: Guarantee) -> list[str]:
 def _is_needed(known: LintContext, node: int) -> bool:
     """Whether no end node can be reached without this one."""
     graph = known.graph_of(node)
-    seen = {start for start in graph.starts if start != node}
-    work = list(seen)
-    while work:
-        current = work.pop()
-        if current in graph.ends:
-            return False
-        for edge in known.out(current):
-            if may_fire(edge) and edge.target not in seen and edge.target != node:
-                seen.add(edge.target)
-                work.append(edge.target)
-    return True
+
+    def after(at: int) -> list[int]:
+        return [e.target for e in known.out(at) if may_fire(e) and e.target != node]
+
+    without = reached([start for start in graph.starts if start != node], after)
+    return without.isdisjoint(graph.ends)
 
 
 def forgets(known: LintContext) -> Iterator[Problem]:

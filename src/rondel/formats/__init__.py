@@ -8,7 +8,7 @@ from typing import Any
 
 from rondel.errors import CallError, GraphError
 from rondel.formats import chatdev, council
-from rondel.formats.translation import Translation
+from rondel.formats.translation import Translation, mappings_in
 from rondel.graph.load import read
 from rondel.graph.names import Names
 from rondel.graph.positions import Parsed, parse
@@ -54,7 +54,7 @@ def recognised(file: str) -> str | None:
 
 
 def _is_chatdev(graph: dict[str, Any]) -> bool:
-    nodes, edges = _mappings(graph.get("nodes")), _mappings(graph.get("edges"))
+    nodes, edges = mappings_in(graph.get("nodes")), mappings_in(graph.get("edges"))
     configs = [node["config"] for node in nodes if isinstance(node.get("config"), dict)]
     return (
         any(key in graph for key in CHATDEV_GRAPH)
@@ -68,7 +68,3 @@ def _is_chatdev(graph: dict[str, Any]) -> bool:
 def _is_named(condition: Any) -> bool:
     """Whether a condition is no more than a function's name."""
     return isinstance(condition, str) and condition.isidentifier()
-
-
-def _mappings(value: Any) -> list[dict[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

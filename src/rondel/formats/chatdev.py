@@ -11,7 +11,7 @@ from rondel.formats.chatdev_agents import agent
 from rondel.formats.chatdev_edges import edges
 from rondel.formats.chatdev_memories import Memories
 from rondel.formats.extension import KEY, extended
-from rondel.formats.translation import Draft, Translation
+from rondel.formats.translation import Draft, Translation, mappings_in
 from rondel.graph.names import Names
 from rondel.graph.positions import Parsed
 from rondel.graph.source import Path
@@ -175,21 +175,14 @@ def _start(draft: Draft, body: dict[str, Any], path: Path, *, outermost: bool) -
 
 def _entrances(body: dict[str, Any]) -> list[str]:
     """The nodes that no edge enters."""
-    edges, nodes = body.get("edges"), body.get("nodes")
-    listed = edges if isinstance(edges, list) else []
-    entered = [edge.get("to") for edge in listed if isinstance(edge, dict)]
-    found = [
-        node["id"]
-        for node in (nodes if isinstance(nodes, list) else [])
-        if isinstance(node, dict) and isinstance(node.get("id"), str)
-    ]
-    return [name for name in dict.fromkeys(found) if name and name not in entered]
+    entered = [edge.get("to") for edge in mappings_in(body.get("edges"))]
+    found = [node["id"] for node in mappings_in(body.get("nodes")) if _has_text_id(node)]
+    return [name for name in dict.fromkeys(found) if name not in entered]
 
 
 def _first_id(nodes: Any) -> list[Any]:
     """A start to continue with, so that a missing start is reported once."""
-    items = nodes if isinstance(nodes, list) else []
-    return [node["id"] for node in items if isinstance(node, dict) and "id" in node][:1]
+    return [node["id"] for node in mappings_in(nodes) if "id" in node][:1]
 
 
 def _stem(file: str) -> str:
@@ -202,7 +195,7 @@ def _hold_vote(draft: Draft, body: dict[str, Any], path: Path) -> None:
     nodes = body.get("nodes")
     if not isinstance(nodes, list):
         return
-    voters = [node["id"] for node in nodes if isinstance(node, dict) and _has_text_id(node)]
+    voters = [node["id"] for node in mappings_in(nodes) if _has_text_id(node)]
     if body.pop("edges", None):
         draft.leave_out((*path, "edges"), "in a majority vote no edge is followed, as there")
     result = VOTE

@@ -16,6 +16,7 @@ from rondel.formats.council import translate
 from rondel.formats.council_nodes import ACTIONS, MODEL, PARAMS
 from rondel.formats.extension import CONFIG, DOCUMENT, KEY, STAND_IN, WITHOUT, difference
 from rondel.formats.translation import Exported
+from rondel.graph.components import reached
 from rondel.graph.positions import parse
 from rondel.graph.quantities import seconds
 from rondel.graph.source import Path, path_text
@@ -96,12 +97,8 @@ def _graph_unseen(graph: Mapping[str, Any], fields: dict[str, Any]) -> list[Prob
 
 def _unreachable(foreign: Mapping[str, Any], graph: Mapping[str, Any]) -> list[Problem]:
     """Nodes to which nothing leads there, for which Council refuses the workflow."""
-    nodes, work = foreign["nodes"], [foreign["start_node_id"]]
-    seen = set(work)
-    for name in work:
-        new = [each for each in nodes[name]["next_ids"] if each not in seen]
-        seen.update(new)
-        work += new
+    nodes: dict[str, Any] = foreign["nodes"]
+    seen = reached([str(foreign["start_node_id"])], lambda name: nodes[name]["next_ids"])
     return [
         _told(("graph", "nodes", place), f"nothing leads to {node['id']!r}: Council refuses that")
         for place, node in enumerate(graph["nodes"])

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from rondel.graph.components import reached
 from rondel.graph.source import Path
 
 SPEAKERS = frozenset({"agent", "vote", "fact_check"})
@@ -157,23 +158,12 @@ class Wiring:
         if len(after) < 2:
             return None
         head, exit_ = after[:2]
-        forward = self._reached([head], self._after, {loop})
-        body = frozenset(forward & self._reached([loop], self._before, {head}))
+        forward = reached([head], lambda name: self._after[name] if name != loop else ())
+        back = reached([loop], lambda name: self._before[name] if name != head else ())
+        body = frozenset(forward & back)
         author = self._nearest(loop, body, AUTHORS)
         reviewers = [name for name in self._before[loop] if self._types[name] == "human_review"]
         return CouncilLoop(loop, head, exit_, body, author, next(iter(reviewers), None))
-
-    def _reached(
-        self, origins: list[str], links: dict[str, list[str]], borders: set[str]
-    ) -> set[str]:
-        seen, work = set(origins), list(origins)
-        while work:
-            name = work.pop()
-            for other in links[name] if name not in borders else ():
-                if other not in seen:
-                    seen.add(other)
-                    work.append(other)
-        return seen
 
     def _nearest(self, name: str, body: frozenset[str], types: frozenset[str]) -> str | None:
         """The nearest predecessor of these types."""

@@ -120,3 +120,8 @@ class Draft:
 
     def _told(self, path: Path, message: str, hint: str) -> Problem:
         return Problem(message, path_text(path), hint, self.file, self._positions.line(path))
+
+
+def mappings_in(value: Any) -> list[dict[str, Any]]:
+    """The mappings of a list; none if it is no list."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
