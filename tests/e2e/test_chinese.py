@@ -12,7 +12,7 @@ from rich.cells import cell_len
 
 from rondel.cli.app import HELP, VERBS
 from rondel.cli.catalogue import PLACE, Catalogue, catalogue_of
-from rondel.cli.language import wanted, without_option
+from rondel.cli.language import language_in, without_option
 from tests.e2e.command import BIN, ROOT, Ran
 from tests.sentences import help_texts, own, shape, told
 from tests.terminal import Terminal
@@ -203,7 +203,7 @@ def test_what_programs_read_is_the_same_in_every_language(
     ],
 )
 def test_the_environment_says_which_language(environ: dict[str, str], language: str) -> None:
-    assert wanted(environ) == language
+    assert language_in(environ) == language
 
 
 def test_the_option_may_stand_anywhere_but_after_two_dashes(call: Call) -> None:

@@ -46,12 +46,12 @@ def bound_of(body: Body, prover: Prover) -> Bound:
     if body.scope is None:
         return Bound(rounds, source)
     proofs = prover.proofs(body)
-    held = [proof for proof in proofs if proof.holds]
-    for proof in held:
+    proven = [proof for proof in proofs if proof.holds]
+    for proof in proven:
         reached = proof.guard.rounds
         if reached is not None and (reached < rounds or (reached == rounds and source == DEFAULT)):
             rounds, source = reached, proof.source
-    seconds, timed_by = _time(contract, held)
+    seconds, timed_by = _time(contract, proven)
     if source == DEFAULT and timed_by:
         source = timed_by
     return Bound(
@@ -69,10 +69,10 @@ def bound_of(body: Body, prover: Prover) -> Bound:
     )
 
 
-def _time(contract: LoopSpec, held: Sequence[Proof]) -> tuple[float | None, str]:
+def _time(contract: LoopSpec, proven: Sequence[Proof]) -> tuple[float | None, str]:
     """The shortest time after which the loop ends, and the text that names that limit."""
     found = [
-        (proof.guard.seconds, proof.source) for proof in held if proof.guard.seconds is not None
+        (proof.guard.seconds, proof.source) for proof in proven if proof.guard.seconds is not None
     ]
     if contract.budget.wall_time is not None:
         found.append((contract.budget.wall_time, f"{CONTRACT} (wall_time)"))
@@ -277,4 +277,4 @@ def _can_hold(edge: PlanEdge, guard: LoopGuard) -> bool:
     if condition.ready is not None or not keeps_to(condition.config, Telling):
         return True
     told = (condition.config.holds_for(data, guard.open_keys) for data in guard.says or ())
-    return any(held is not False for held in told)
+    return any(passes is not False for passes in told)

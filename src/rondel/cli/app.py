@@ -11,7 +11,7 @@ from keyword import iskeyword
 from typing import Any
 
 from rondel.cli.failures import explain, hushed
-from rondel.cli.language import LANGUAGES, speak, wanted, without_option, words
+from rondel.cli.language import LANGUAGES, language_in, speak, without_option, words
 from rondel.cli.screen import guarded
 from rondel.errors import CallError
 
@@ -111,7 +111,7 @@ def _main(arguments: list[str]) -> int:
 def _in_language(arguments: list[str]) -> list[str]:
     """Set the language of `--lang` or the environment; returns the arguments without `--lang`."""
     rest, chosen = without_option(arguments)
-    speak(wanted(os.environ))
+    speak(language_in(os.environ))
     if chosen is not None and chosen not in LANGUAGES:
         names = ", ".join(LANGUAGES)
         raise CallError(f"there is no language {chosen!r}; there are: {names}")

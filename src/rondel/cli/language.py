@@ -54,7 +54,7 @@ def speak(language: str) -> None:
     _Spoken.catalogue = catalogue_of(language)
 
 
-def wanted(environ: Mapping[str, str]) -> str:
+def language_in(environ: Mapping[str, str]) -> str:
     """The language of an environment; the first variable that says one decides."""
     named = next((environ[name] for name in VARIABLES if environ.get(name)), "")
     language = named.replace("-", "_").split("_")[0].split(".")[0].lower()

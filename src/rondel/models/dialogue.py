@@ -185,7 +185,7 @@ def parameters_of(request: Request, profile: ModelProfile) -> ModelRequestParame
     )
 
 
-def text_of(response: ModelResponse) -> str:
+def response_text(response: ModelResponse) -> str:
     """The text of the response, without thoughts."""
     return "".join(part.content for part in response.parts if isinstance(part, TextPart))
 
@@ -195,7 +195,7 @@ def thoughts_of(response: ModelResponse) -> str:
     return "".join(part.content for part in response.parts if isinstance(part, ThinkingPart))
 
 
-def calls_of(response: ModelResponse) -> Sequence[ToolCall]:
+def tool_calls_of(response: ModelResponse) -> Sequence[ToolCall]:
     """The tool calls of the response."""
     return tuple(_call_of(part) for part in response.parts if isinstance(part, ToolCallPart))
 

@@ -29,12 +29,12 @@ from rondel.graph.surrogates import whole
 from rondel.models.connections import connections
 from rondel.models.dialogue import (
     OPENING,
-    calls_of,
     messages_of,
     parameters_of,
     record_of,
-    text_of,
+    response_text,
     thoughts_of,
+    tool_calls_of,
 )
 from rondel.models.embedder import Purpose
 from rondel.models.endpoint import Endpoint
@@ -82,8 +82,8 @@ class Exchange:
         return self._answer(response, request)
 
     async def _response(self, request: Request, emit: Callable[[str], None]) -> ModelResponse:
-        held = await connections()
-        model = held.model(self, partial(model_of, self._endpoint))
+        pool = await connections()
+        model = pool.model(self, partial(model_of, self._endpoint))
         opening = "" if self._provider.dialect.takes_nothing else OPENING
         messages = messages_of(request, self._hinted, opening)
         parameters = parameters_of(request, model.profile)
@@ -92,7 +92,7 @@ class Exchange:
             response = await model.request(messages, settings, parameters)
             if thought := thoughts_of(response):
                 request.think(thought)
-            if text := text_of(response):
+            if text := response_text(response):
                 emit(text)
             return response
         async with model.request_stream(messages, settings, parameters) as stream:
@@ -115,8 +115,8 @@ class Exchange:
     def _answer(self, response: ModelResponse, request: Request) -> ModelAnswer:
         details = response.provider_details or {}
         answer = ModelAnswer(
-            whole(text_of(response)),
-            calls=calls_of(response),
+            whole(response_text(response)),
+            calls=tool_calls_of(response),
             finish_reason=response.finish_reason or str(details.get("finish_reason") or ""),
             refusal=whole(str(details.get("refusal") or "")),
         )
@@ -226,8 +226,8 @@ class EmbeddingExchange:
 
     async def once(self, texts: Sequence[str], purpose: Purpose) -> EmbeddingResult:
         """The vectors of the texts. Raises Failure."""
-        held = await connections()
-        model = held.model(self, partial(embedding_model_of, self._endpoint))
+        pool = await connections()
+        model = pool.model(self, partial(embedding_model_of, self._endpoint))
         failure: Failure | None
         try:
             result = await model.embed(texts, input_type=purpose, settings=self._settings)

@@ -23,9 +23,9 @@ NO_KEY = "none"
 CLOUD_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 
 
-def model_of(asked: Endpoint, held: Connections) -> Model[Any]:
+def model_of(asked: Endpoint, pool: Connections) -> Model[Any]:
     """The library's model of an endpoint, over these connections."""
-    vendor = _vendor_of(asked, held)
+    vendor = _vendor_of(asked, pool)
     match asked.provider.dialect.name:
         case "anthropic":
             from pydantic_ai.models.anthropic import AnthropicModel
@@ -49,9 +49,9 @@ def model_of(asked: Endpoint, held: Connections) -> Model[Any]:
             return ChatModel(asked.model, provider=vendor, profile=_differences(asked))
 
 
-def embedding_model_of(asked: Endpoint, held: Connections) -> EmbeddingModel:
+def embedding_model_of(asked: Endpoint, pool: Connections) -> EmbeddingModel:
     """The library's embedding model of an endpoint, over these connections."""
-    vendor = _vendor_of(asked, held)
+    vendor = _vendor_of(asked, pool)
     if asked.provider.dialect is GOOGLE:
         from pydantic_ai.embeddings.google import GoogleEmbeddingModel
 
@@ -61,7 +61,7 @@ def embedding_model_of(asked: Endpoint, held: Connections) -> EmbeddingModel:
     return OpenAIEmbeddingModel(asked.model, provider=vendor)
 
 
-def _vendor_of(asked: Endpoint, held: Connections) -> Provider[Any]:
+def _vendor_of(asked: Endpoint, pool: Connections) -> Provider[Any]:
     """The library's provider: the address, the key and the client."""
     if asked.provider.dialect is BEDROCK:
         from pydantic_ai.providers.bedrock import BedrockProvider
@@ -69,7 +69,7 @@ def _vendor_of(asked: Endpoint, held: Connections) -> Provider[Any]:
         from rondel.models.bedrock_client import client_of
 
         return BedrockProvider(bedrock_client=client_of(asked))
-    client = held.client(asked.params.timeout, asked.query)
+    client = pool.client(asked.params.timeout, asked.query)
     address, key = asked.base, asked.key or NO_KEY
     if asked.provider.name == "vertex":
         return _google_cloud(asked, client)

@@ -78,7 +78,7 @@ class Limiter:
         """
         place = self.ticket() if ticket is None else ticket
         while True:
-            await self._held(waits)
+            await self._until_allowed(waits)
             await self._enter(most, place)
             try:
                 if self._take():
@@ -111,7 +111,7 @@ class Limiter:
             if said is not None:
                 self._allowance = said
 
-    async def _held(self, waits: Callable[[float], None]) -> None:
+    async def _until_allowed(self, waits: Callable[[float], None]) -> None:
         while (left := self._left()) > 0:
             waits(left)
             await self._sleep(left)

@@ -16,7 +16,7 @@ from rondel.graph.guarantees import ALL, Guarantee, Recall
 from rondel.models.choice import ModelConfig, knowing, with_types
 from rondel.models.model import ProviderConfig, Request
 from rondel.models.prices import SIMULATED
-from rondel.nodes.agent_guarantee import any_of, calls_of, guarantee_of_agent
+from rondel.nodes.agent_guarantee import any_of, guarantee_of_agent, total_calls
 from rondel.nodes.agent_history import shown, stable
 from rondel.nodes.approval import ApprovalNeeded
 from rondel.nodes.asking import MAX_TOOL_CALLS, Asker, InputMode
@@ -118,7 +118,7 @@ class AgentConfig(ModelConfig):
         writer = self.compact.agent or self
         writers = (writer.options, *(each.options for each in writer.fallback))
         summary = any_of([guarantee_of_agent(each, None, 0) for each in writers])
-        return replace(answer, calls=calls_of([(answer, 1), (summary, 1)]))
+        return replace(answer, calls=total_calls([(answer, 1), (summary, 1)]))
 
     @property
     def commands(self) -> list[str]:

@@ -47,7 +47,7 @@ def any_of(guarantees: Sequence[Guarantee]) -> Guarantee:
     for guarantee in guarantees:
         keys = None if keys is None or guarantee.keys is None else keys | guarantee.keys
     free = any(guarantee.free_text for guarantee in guarantees)
-    calls = calls_of((guarantee, 1) for guarantee in guarantees)
+    calls = total_calls((guarantee, 1) for guarantee in guarantees)
     return replace(first, keys=keys, says=None, free_text=free, calls=calls)
 
 
@@ -58,7 +58,7 @@ def _keys(guarantee: Guarantee, schema: Mapping[str, Any]) -> frozenset[str] | N
     return guarantee.keys | frozenset(schema.get("properties") or ())
 
 
-def calls_of(panel: Iterable[tuple[Guarantee, int]]) -> Calls:
+def total_calls(panel: Iterable[tuple[Guarantee, int]]) -> Calls:
     """The calls of a node, from the guarantee of each agent and the most times it is called."""
     most: int | None = 0
     tokens: int | None = 0

@@ -50,11 +50,11 @@ def remembered(data: Mapping[str, Any]) -> list[Message]:
     history = data.get(HISTORY)
     if not isinstance(history, list) or not history:
         return []
-    lines = [f"- {text_of(entry)}" for entry in history]
+    lines = [f"- {entry_text(entry)}" for entry in history]
     return [Message("\n".join([HEADING, *lines]), role="user")]
 
 
-def text_of(entry: Any) -> str:
+def entry_text(entry: Any) -> str:
     """The text of an entry."""
     content = entry.get("content", entry) if isinstance(entry, dict) else entry
     if isinstance(content, str):

@@ -14,7 +14,7 @@ from rondel.errors import ModelError
 from rondel.models.model import ModelAnswer, Request, ToolCall, Turn
 from rondel.nodes.approval import refusal
 from rondel.nodes.structured import AnswerSchema, Misfit
-from rondel.nodes.tools import Execution, Offer, Toolbox, result_of
+from rondel.nodes.tools import Execution, Offer, Toolbox, tool_result
 from rondel.tools.context import ToolContext
 
 NAME_CHARACTERS = 64
@@ -139,7 +139,7 @@ class Conversation:
             for place, call in enumerate(answer.calls, 1)
         )
         results = [
-            result_of(call, execution)
+            tool_result(call, execution)
             for call, execution in zip(answer.calls, executions, strict=True)
         ]
         return answer.turn(results)

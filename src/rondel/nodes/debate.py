@@ -28,7 +28,7 @@ from rondel.models.choice import with_types
 from rondel.models.model import ModelAnswer
 from rondel.nodes import agent
 from rondel.nodes.agent import AgentConfig
-from rondel.nodes.agent_guarantee import calls_of
+from rondel.nodes.agent_guarantee import total_calls
 from rondel.nodes.asking import Asker
 from rondel.nodes.consensus import agrees
 from rondel.nodes.debate_prompts import DebatePrompts
@@ -120,7 +120,9 @@ class DebateConfig(BaseModel):
         keys = frozenset({"debate_history", "total_rounds", "exit_reason", "consensus"})
         if self.consensus.mode == "adaptive":
             keys |= {"verdict", "confidence", "calls_saved"}
-        return Guarantee(routes=False, emits=True, keys=keys, passes=False, calls=calls_of(asked))
+        return Guarantee(
+            routes=False, emits=True, keys=keys, passes=False, calls=total_calls(asked)
+        )
 
     @model_validator(mode="after")
     def _names_exist(self) -> Self:

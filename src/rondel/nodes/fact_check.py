@@ -17,7 +17,7 @@ from rondel.models.choice import with_types
 from rondel.models.model import Request
 from rondel.nodes import agent
 from rondel.nodes.agent import AgentConfig
-from rondel.nodes.agent_guarantee import calls_of, guarantee_of_agent
+from rondel.nodes.agent_guarantee import guarantee_of_agent, total_calls
 from rondel.nodes.asking import Asker, with_attachments
 from rondel.nodes.conversation import Conversation
 from rondel.nodes.fact_check_prompts import Claim, FactCheckPrompts
@@ -77,7 +77,7 @@ class FactCheckConfig(BaseModel):
         """One check, repaired once at most; the result picks the edges."""
         checker = self.checker
         limit = checker.max_tool_calls if checker.tools else 0
-        calls = calls_of([(guarantee_of_agent(checker.options, CLAIMS_SCHEMA, limit), 1)])
+        calls = total_calls([(guarantee_of_agent(checker.options, CLAIMS_SCHEMA, limit), 1)])
         keys = frozenset({"claims", "verified", "confidence", "summary", "error"})
         return Guarantee(emits=True, keys=keys, passes=False, authored=False, calls=calls)
 

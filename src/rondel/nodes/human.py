@@ -75,7 +75,7 @@ class HumanConfig(BaseModel):
         return self
 
 
-class Asked(msgspec.Struct, omit_defaults=True):
+class HumanState(msgspec.Struct, omit_defaults=True):
     """The node's private state: its deadline, and how often the answer was `revise`."""
 
     deadline: float | None = None
@@ -93,7 +93,7 @@ class HumanProcessor:
         self._otherwise = None if config.on_timeout == FAIL else config.on_timeout
 
     async def process(self, ctx: Context) -> Emit | Suspend:
-        asked = msgspec.convert(ctx.state or {}, Asked)
+        asked = msgspec.convert(ctx.state or {}, HumanState)
         offered = self._offered(asked)
         if ctx.answer is None:
             timeout = self._config.timeout
@@ -110,18 +110,18 @@ class HumanProcessor:
         data = {"action": action, "comment": comment} if comment else {"action": action}
         return Emit((Message(text, data, "user"),), self._state(asked))
 
-    def _offered(self, asked: Asked) -> list[str]:
+    def _offered(self, asked: HumanState) -> list[str]:
         """The actions on offer, without `revise` once it was chosen often enough."""
         most = self._config.max_revisions
         if most is None or asked.revisions < most:
             return self._actions
         return [action for action in self._actions if action.casefold() != REVISE]
 
-    def _ask(self, text: str, actions: list[str], asked: Asked) -> Suspend:
+    def _ask(self, text: str, actions: list[str], asked: HumanState) -> Suspend:
         question = Question(text, actions, asked.deadline, self._otherwise)
         return Suspend(question, self._state(asked))
 
-    def _state(self, asked: Asked) -> Any:
+    def _state(self, asked: HumanState) -> Any:
         counts = self._config.timeout is not None or self._config.max_revisions is not None
         return msgspec.to_builtins(asked) if counts else UNCHANGED
 

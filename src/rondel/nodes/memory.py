@@ -24,7 +24,7 @@ from rondel.models.choice import knowing, with_types
 from rondel.models.embedder import Embedded, Embedder, EmbeddingConfig, similarity
 from rondel.models.real_config import ServedConfig
 from rondel.models.tokens import words_in
-from rondel.nodes.agent_history import HISTORY, text_of
+from rondel.nodes.agent_history import HISTORY, entry_text
 
 MEMORY = "memory"
 NOBODY = Group("", own=True)
@@ -125,7 +125,7 @@ class MemoryProcessor:
         """The entries to hand on, newest first, with their similarity if that is known."""
         if not entries or not ctx.text.strip():
             return [(entry, None) for entry in entries[: self._limit]]
-        texts = [text_of(msgspec.to_builtins(entry.content)) for entry in entries]
+        texts = [entry_text(msgspec.to_builtins(entry.content)) for entry in entries]
         near = None if self._embedder is None else await _nearness(ctx, self._embedder, texts)
         if near is not None:
             least = -1.0 if self._least is None else self._least

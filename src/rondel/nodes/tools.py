@@ -294,7 +294,7 @@ def _renamed(spec: ToolSpec, names: Mapping[str, str]) -> ToolSpec:
     return spec if names[spec.name] == spec.name else replace(spec, name=names[spec.name])
 
 
-def result_of(call: ToolCall, execution: Execution) -> ToolResult:
+def tool_result(call: ToolCall, execution: Execution) -> ToolResult:
     """An execution as the model is told it."""
     files = msgspec.convert(execution.get("files", ()), tuple[Part, ...])
     return ToolResult(call.id, str(execution["output"]), bool(execution.get("failed")), files)

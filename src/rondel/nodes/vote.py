@@ -17,7 +17,7 @@ from rondel.models.choice import with_types
 from rondel.models.model import ModelAnswer
 from rondel.nodes import agent
 from rondel.nodes.agent import AgentConfig
-from rondel.nodes.agent_guarantee import calls_of
+from rondel.nodes.agent_guarantee import total_calls
 from rondel.nodes.asking import Asker
 from rondel.nodes.conversation import all_done
 from rondel.nodes.deciding import two_ways
@@ -80,7 +80,7 @@ class VoteConfig(BaseModel):
             passes=False,
             free_text=False,
             authored=False,
-            calls=calls_of((voter.guarantee(), 2) for voter in self.agents.values()),
+            calls=total_calls((voter.guarantee(), 2) for voter in self.agents.values()),
         )
 
     @property

@@ -91,7 +91,7 @@ class Drive:
         "_recorder",
         "_runner",
         "_store",
-        "held",
+        "driven_lease",
         "session",
         "state",
         "was_stale",
@@ -108,7 +108,7 @@ class Drive:
         clocks: Clocks,
         *,
         lease: Lease | None,
-        held: DrivenLease | None,
+        driven_lease: DrivenLease | None,
         snapshots: bool,
     ) -> None:
         if lease is None:  # it is new
@@ -117,7 +117,7 @@ class Drive:
             state, length = fold(store, id, binding.plan, guard)
             status, due = lease.status, lease.due
         self.session = id
-        self.held = held
+        self.driven_lease = driven_lease
         """The lease; None for a store in memory, where no other process can take the session."""
         self.state = state
         self.was_stale = status != state.status
@@ -129,7 +129,7 @@ class Drive:
             store,
             state,
             guard,
-            held,
+            driven_lease,
             audience,
             length=length,
             status=status,

@@ -65,7 +65,7 @@ class Narrator:
         self.state = SessionState(plan, self._effects)
         self._follows = False
         """Whether somebody else folds into the state."""
-        self._held: dict[int, fx.StepStarted] = {}
+        self._not_begun: dict[int, fx.StepStarted] = {}
         """Steps that are due and do not begin, while the session is paused or locked."""
         self._tallies: dict[int, RoundTally] = {}
         self._at = ""
@@ -99,13 +99,13 @@ class Narrator:
         for effect in self._effects:
             if isinstance(effect, fx.StepStarted):
                 if begins_nothing(self.state):
-                    self._held[effect.step.number] = effect
+                    self._not_begun[effect.step.number] = effect
                 else:
                     self._tell_start(effect)
             elif isinstance(effect, fx.StepTicked):
-                held = self._held.pop(effect.step.number, None) if self._held else None
-                if held is not None:
-                    self._tell_start(held)
+                start = self._not_begun.pop(effect.step.number, None) if self._not_begun else None
+                if start is not None:
+                    self._tell_start(start)
                 self._tell_step(effect, effect.tick)
             elif isinstance(effect, fx.RoundStarted | fx.RoundEnded | fx.Setback):
                 self._tell_round(effect)
@@ -113,10 +113,10 @@ class Narrator:
                 self._tell_rest(effect)
         if type(tick) is not Finished:
             self._tell_control(tick)
-        if self._held and not begins_nothing(self.state):
-            for start in () if self.state.ended else self._held.values():
+        if self._not_begun and not begins_nothing(self.state):
+            for start in () if self.state.ended else self._not_begun.values():
                 self._tell_start(start)
-            self._held.clear()
+            self._not_begun.clear()
         return told
 
     @staticmethod

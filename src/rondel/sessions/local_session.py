@@ -27,7 +27,7 @@ LONGEST_SLEEP = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class SessionSummary:
     """The result and the open questions of a session after `length` ticks."""
 
     result: Result
@@ -139,7 +139,7 @@ class LocalSession:
         self._graph = graph if same else graph.with_stored(row.document, row.includes)
         self._plan = None
 
-    def summary(self) -> Summary:
+    def summary(self) -> SessionSummary:
         """The session's summary: as it is driven here, or as its journal has it."""
         if self.drive is not None:
             return self._summary_of(self.drive.state, self.drive.length)
@@ -152,9 +152,9 @@ class LocalSession:
                 self.sessions.summaries[self.id] = known
         return known
 
-    def _summary_of(self, state: SessionState, length: int) -> Summary:
+    def _summary_of(self, state: SessionState, length: int) -> SessionSummary:
         result, questions = result_of(self.id, state), questions_of(state)
-        return Summary(result, questions, length, _is_final(state))
+        return SessionSummary(result, questions, length, _is_final(state))
 
     def result(self) -> Result:
         """What the session has come to so far."""

@@ -22,7 +22,7 @@ from rondel.sessions.expectation import Expectation
 from rondel.sessions.graph import Graph
 from rondel.sessions.graph_cache import GraphCache
 from rondel.sessions.lease import Clocks, DrivenLease, is_gone, new_owner, process_of
-from rondel.sessions.local_session import LocalSession, Summary
+from rondel.sessions.local_session import LocalSession, SessionSummary
 from rondel.sessions.traces import Traces
 
 log = logging.getLogger("rondel.sessions")
@@ -48,7 +48,7 @@ class LocalSessions:
         self._traces = traces
         self.expectation = Expectation(store)
         self.clocks = Clocks(store)
-        self.summaries: LRUCache[str, Summary] = LRUCache(SUMMARIES)
+        self.summaries: LRUCache[str, SessionSummary] = LRUCache(SUMMARIES)
         """Of sessions at rest that were asked for last."""
         self.driven: dict[str, LocalSession] = {}
         self._known: WeakValueDictionary[str, LocalSession] = WeakValueDictionary()
@@ -129,13 +129,13 @@ class LocalSessions:
     def open(self, local: LocalSession, binding: Binding, *, is_new: bool) -> Drive:
         """The session's state, ready to go on in the hands of this process."""
         lease: Lease | None = None
-        held: DrivenLease | None = None
+        driven_lease: DrivenLease | None = None
         if is_new and self._in_memory:
             self._hold(local)  # nobody else can have it
         else:
             asked = elapsed()
             lease = self.acquire(local)
-            held = DrivenLease(self.store, local.id, self._owner, LEASE, asked)
+            driven_lease = DrivenLease(self.store, local.id, self._owner, LEASE, asked)
         try:
             drive = Drive(
                 local.id,
@@ -146,7 +146,7 @@ class LocalSessions:
                 self._alarms,
                 self.clocks,
                 lease=None if is_new else lease,
-                held=held,
+                driven_lease=driven_lease,
                 snapshots=not self._in_memory,
             )
         except BaseException:
@@ -187,7 +187,7 @@ class LocalSessions:
         if self._poller is not None:
             self._poller.cancel()
             self._poller = None
-        for local in self._held():
+        for local in self._in_use():
             await local.close()
         self._alarms.close()
         if self._traces is not None:
@@ -219,15 +219,15 @@ class LocalSessions:
 
     def _renew(self) -> None:
         for local in list(self.driven.values()):
-            if local.drive is not None and local.drive.held is not None:
+            if local.drive is not None and local.drive.driven_lease is not None:
                 with suppress(LeaseLost):  # its driver finds out before it begins anything
-                    local.drive.held.renew()
+                    local.drive.driven_lease.renew()
 
     async def _notice(self) -> None:
         letters = self.store.pending(self.driven)
-        for local in self._held():
+        for local in self._in_use():
             await local.notice(letters=local.id in letters)
 
-    def _held(self) -> list[LocalSession]:
+    def _in_use(self) -> list[LocalSession]:
         """The sessions that somebody here uses, or that are under way here."""
         return list(dict.fromkeys((*self._known.values(), *self.driven.values())))

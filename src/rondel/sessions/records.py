@@ -174,7 +174,7 @@ class CallRecord(Record):
     request_id: str = ""
 
 
-def calls_of(
+def ledger_of(
     session: str, plan: Plan, journal: Iterable[ticks.AnyTick], shared: int
 ) -> list[CallRecord]:
     """The ledger: every model call in a journal, in its order, without the first `shared` ticks."""

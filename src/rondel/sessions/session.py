@@ -23,7 +23,7 @@ from rondel.sessions.records import (
     Result,
     RoundRecord,
     StepRecord,
-    calls_of,
+    ledger_of,
 )
 from rondel.sessions.stream import Listener, Watcher
 
@@ -143,7 +143,7 @@ class Session:
 
     def ledger(self) -> list[CallRecord]:
         """Every model call of this session, a row each; its usage is the sum of these rows."""
-        return calls_of(self.id, self.plan, self.past.ticks(), self.row.parent_length)
+        return ledger_of(self.id, self.plan, self.past.ticks(), self.row.parent_length)
 
     @property
     def past(self) -> Past:

@@ -12,7 +12,7 @@ from rondel.errors import RondelError
 from rondel.graph.plan import Plan
 from rondel.sessions.drive import Drive
 from rondel.sessions.events import Narrator
-from rondel.telemetry.tracer import provider_of_process, sdk_provider, send, wanted
+from rondel.telemetry.tracer import provider_of_process, sdk_provider, send, traces_are_wanted
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import Tracer, TracerProvider
@@ -36,7 +36,7 @@ def traces(provider: AnyTracerProvider | Literal[False] | None) -> Traces | None
         return None
     if provider is not None:
         return Traces(sdk_provider(provider))
-    return Traces(None) if wanted() else None
+    return Traces(None) if traces_are_wanted() else None
 
 
 class Traces:

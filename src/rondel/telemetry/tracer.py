@@ -34,7 +34,7 @@ _stuck: WeakSet[Any] = WeakSet()
 """Providers whose collector does not respond."""
 
 
-def wanted(environment: Mapping[str, str] = os.environ) -> bool:
+def traces_are_wanted(environment: Mapping[str, str] = os.environ) -> bool:
     """Whether traces are wanted: by the environment, or by a provider that is set up already."""
     if environment.get(DISABLED, "").strip().lower() == "true":
         return False

@@ -15,7 +15,7 @@ import pytest
 
 from rondel.dispatch.dispatchers import dispatcher
 from rondel.dispatch.submitting import SubmittingEngine
-from rondel.telemetry.tracer import wanted
+from rondel.telemetry.tracer import traces_are_wanted
 from tests.e2e.command import ROOT, environment, start
 from tests.unit.server.process import free_port, served
 from tests.unit.server.running import REVIEW
@@ -153,7 +153,7 @@ def test_without_the_extra_it_is_said_what_to_install(tmp_path: Path) -> None:
 def test_the_environment_says_whether_there_are_traces(
     environment: dict[str, str], expected: bool
 ) -> None:
-    assert wanted(environment) is expected
+    assert traces_are_wanted(environment) is expected
 
 
 def _until(client: httpx2.Client, session: str, status: str) -> None:

@@ -80,7 +80,7 @@ class Write:
         """None if nobody can wait for it."""
 
 
-def apply(db: sqlite3.Connection, batch: list[Write]) -> tuple[list[SqliteHead], int]:
+def write_batch(db: sqlite3.Connection, batch: list[Write]) -> tuple[list[SqliteHead], int]:
     """Put the batch into the open transaction, without the writes of sessions that were lost.
 
     Returns the sessions with new ticks, and roughly how many pages they take.
@@ -157,4 +157,4 @@ def _apply_without_losers(
             head.error = lease_lost(head.id, head.stored, head.owner, found)
         else:
             head.place(*row[:3])
-    return apply(db, batch)
+    return write_batch(db, batch)

@@ -66,7 +66,7 @@ class Log:
         """Make all readers and writers wait until the log is empty; False if one took too long."""
         self._db.execute(f"PRAGMA busy_timeout = {LET_GO}")
         try:
-            (held, _, _) = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            (blocked, _, _) = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         finally:
             self._db.execute("PRAGMA busy_timeout = 0")
-        return not held
+        return not blocked

@@ -250,9 +250,9 @@ class SqliteStore:
 
         def job(db: sqlite3.Connection) -> tuple[Lease, SqliteHead]:
             head = SqliteHead(id, _key(db, id))
-            held = self._leases.running(db, id)
-            if held is not None and held.owner != owner:
-                return Lease(held.owner, held.until, granted=False), head
+            running = self._leases.running(db, id)
+            if running is not None and running.owner != owner:
+                return Lease(running.owner, running.until, granted=False), head
             head.place(*db.execute(ENDS + WHERE_IT_ENDS, (head.key,)).fetchone())
             head.owner = owner
             self._leases.give(db, head.key, owner, ttl)

@@ -21,7 +21,7 @@ from typing import TypeVar
 from rondel.errors import JournalClosed, JournalError, JournalLocked, JournalUnwritable, RondelError
 from rondel.journal.crash import ARMED, crash_point
 from rondel.journal.rules import wake
-from rondel.journal.sqlite.batch import SqliteHead, Write, apply
+from rondel.journal.sqlite.batch import SqliteHead, Write, write_batch
 from rondel.journal.sqlite.database import NAP, PAGE, Database, is_busy, rollback
 from rondel.journal.sqlite.follower import Follower
 from rondel.journal.sqlite.log import Log
@@ -406,7 +406,7 @@ class SqliteWriter:
 
     def _finish(self, batch: list[Write]) -> None:
         try:
-            heads, pages = apply(self._db, batch)
+            heads, pages = write_batch(self._db, batch)
             if ARMED:
                 crash_point("before_commit")
             began = time.perf_counter()
