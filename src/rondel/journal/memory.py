@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -198,6 +199,10 @@ class MemoryStore(_GroupEntries):
         more = len(found) > len(shown) and shown
         last = cursor(shown[-1].created_at, shown[-1].order) if more else None
         return Page([log.row_now for log in shown], last)
+
+    def statuses(self) -> dict[str, int]:
+        """How many sessions are in each status."""
+        return dict(Counter(log.status for log in self._logs.values()))
 
     def set_status(self, id: str, status: str, reason: str = "", due: float | None = None) -> None:
         """Change the status, and when the session is due."""

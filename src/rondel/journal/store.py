@@ -195,6 +195,10 @@ class Store(Protocol):
         """Sessions, newest first; `before` is an earlier page's `next`."""
         ...
 
+    def statuses(self) -> dict[str, int]:
+        """How many sessions are in each status."""
+        ...
+
     def set_status(
         self, id: str, status: str, reason: str = "", due: float | None = None
     ) -> Durable:

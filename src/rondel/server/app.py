@@ -83,6 +83,7 @@ def create_app(
     if isinstance(engine.store, NewsStore):
         engine.store.listener = site.hub
         engine.store.took = site.metrics.commits.observe
+        engine.store.stepped = site.metrics.stepped
     replies.install(app)
     openapi.install(app)
     api = APIRouter(prefix=PREFIX)

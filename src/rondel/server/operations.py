@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
 from fastapi import APIRouter
@@ -42,6 +43,7 @@ async def metrics(site: SiteDep, caller: Viewer) -> Response:
     """Figures of this process for Prometheus."""
     if caller.groups is not None:
         raise Refusal(403, "forbidden", "metrics are all groups'; the token is of some only")
+    site.metrics.count(await asyncio.to_thread(site.engine.store.statuses))
     site.metrics.driven.set(site.engine.under_way)
     site.metrics.streams.set(site.hub.readers)
     return Response(generate_latest(site.metrics.registry), 200, media_type=TEXT)

@@ -47,6 +47,8 @@ class NewsStore:
         self.listener: NewsListener | None = None
         self.took: Callable[[float], object] | None = None
         """Called with the seconds that some writes took."""
+        self.stepped: Callable[[float], object] = lambda _: None
+        """Called with the seconds that a step took."""
         self._writes = 0
 
     def __getattr__(self, name: str) -> Any:
@@ -91,6 +93,8 @@ class NewsStore:
             durable = append(tick)
             if type(tick) in TOLD:
                 self._changed(id, None, durable)
+            elif isinstance(tick, ticks.Finished | ticks.Failed):
+                self.stepped(tick.took)
             self._writes += 1
             if self._writes % SAMPLE == 0 and isinstance(durable, Future):
                 self._time(durable)

@@ -122,6 +122,7 @@ class _Sessions:
         assert [found.id for found in store.sessions(status="failed").rows] == ["b"]
         assert [found.id for found in store.sessions(graph_id="review").rows] == ["a"]
         assert not store.sessions(status="failed", graph_id="review").rows
+        assert store.statuses() == {"pending": 1, "failed": 1}
         changed = store.session("b")
         assert changed is not None
         assert (changed.status, changed.reason) == ("failed", "no_output")

@@ -190,6 +190,11 @@ def test_metrics_and_insights_tell_what_happened(server: Running) -> None:
     [asking] = server.get("/insights", params={"graph_id": "asking"})["graphs"]
     assert asking["waits"][0]["node_id"] == "Person"
     text = server.client.get("/metrics").text
+    rows = server.get("/sessions")["sessions"]
+    assert 'rondel_sessions{status="completed"} 4.0' in text
+    assert 'rondel_sessions{status="waiting"} 0.0' in text
+    steps = sum(len(server.get(f"/sessions/{row['id']}/steps")["steps"]) for row in rows)
+    assert f"rondel_step_seconds_count {steps}.0" in text
     assert 'rondel_session_changes_total{status="completed"} 4.0' in text
     assert "rondel_stream_clients 0.0" in text
     assert 'rondel_loops_total{exit_reason="' in text

@@ -40,6 +40,12 @@ def one(db: Connection, id: str) -> SessionRow | None:
     return None if row is None else _row(row, _graphs(db, [row]))
 
 
+def statuses(db: Connection) -> dict[str, int]:
+    """How many sessions are in each status."""
+    found = db.execute("SELECT status, count(*) FROM rondel.session GROUP BY status")
+    return {str(status): int(count) for status, count in found}
+
+
 def page(
     db: Connection, status: str | None, graph_id: str | None, before: str | None, limit: int
 ) -> Page:

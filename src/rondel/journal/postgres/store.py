@@ -101,6 +101,10 @@ class PostgresStore:
         """Sessions, newest first."""
         return self._connections.call(lambda db: rows.page(db, status, graph_id, before, limit))
 
+    def statuses(self) -> dict[str, int]:
+        """How many sessions are in each status."""
+        return self._connections.call(rows.statuses)
+
     def set_status(
         self, id: str, status: str, reason: str = "", due: float | None = None
     ) -> Durable:

@@ -143,6 +143,11 @@ class SqliteStore:
         with self._readers.snapshot() as db:
             return rows.page(db, status, graph_id, before, limit)
 
+    def statuses(self) -> dict[str, int]:
+        """How many sessions are in each status."""
+        with self._readers.snapshot() as db:
+            return dict(db.execute("SELECT status, count(*) FROM session GROUP BY status"))
+
     def set_status(
         self, id: str, status: str, reason: str = "", due: float | None = None
     ) -> Durable:
