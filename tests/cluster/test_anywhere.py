@@ -11,6 +11,7 @@ from time import monotonic
 import pytest
 
 from rondel import Event, Session
+from rondel.dispatch import submitting
 from rondel.dispatch.submitting import SubmittingEngine
 from rondel.errors import WrongState
 from rondel.testing.journal_suite import in_loop
@@ -83,6 +84,36 @@ async def test_stopped_within_two_seconds_during_a_long_node(
         await two.get(session.id).stop()
         assert (await session.result()).status == "cancelled"
         assert monotonic() - began < 2.0
+
+
+@in_loop
+async def test_a_session_that_no_worker_takes_is_stopped_at_once(
+    new_database: str, marks: Path
+) -> None:
+    async with two_servers(new_database, marks) as (one, two):
+        session = await one.start(graph(ROUNDS, marks, SECONDS="30"))
+        began = monotonic()
+        await two.get(session.id).stop()
+        assert (await session.result()).status == "cancelled"
+        assert monotonic() - began < 2.0
+
+
+@in_loop
+async def test_an_answer_is_recorded_though_no_worker_is_there(
+    new_database: str, marks: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(submitting, "UNTAKEN", 0.2)
+    async with two_servers(new_database, marks) as (one, two):
+        with Fleet(new_database, marks, lease=1.0) as fleet:
+            fleet.start()
+            session = await one.start(graph(ASKING, marks, CONFIG="actions: [yes, no]"))
+            assert (await session.settled()).status == "waiting"
+        await two.get(session.id).answer("yes")
+        with pytest.raises(WrongState):
+            await one.get(session.id).answer("no")
+        with Fleet(new_database, marks, lease=1.0) as fleet:
+            fleet.start()
+            assert (await session.result()).status == "completed"
 
 
 @pytest.mark.usefixtures("fleet")

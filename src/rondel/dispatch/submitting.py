@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
+from time import monotonic
 from typing import Any
 
 from msgspec.structs import replace
 
 from rondel.dispatch.dispatcher import LABEL, QUEUE, Dispatcher, group_name
 from rondel.engine.shell.binding import Binding
+from rondel.errors import GraphError
 from rondel.journal.store import SessionRow
-from rondel.sessions.controls import AnyControl
+from rondel.sessions.controls import AnyControl, Pause, Stop
 from rondel.sessions.delivery import ControlDelivery, Delivered
 from rondel.sessions.engine import Engine
 from rondel.sessions.graph import Graph
@@ -21,6 +24,9 @@ from rondel.sessions.stores import Database
 
 UNDER_WAY = ("pending", "running")
 
+UNTAKEN = 5.0
+"""Seconds that some worker has to take a session, before a control of it is recorded here."""
+
 
 class SubmittedDelivery(ControlDelivery):
     """Has a control carried out by whichever worker takes the session."""
@@ -30,6 +36,7 @@ class SubmittedDelivery(ControlDelivery):
     ) -> None:
         super().__init__(session, patience)
         self._engine = engine
+        self._began = monotonic()
 
     async def deliver(self, control: AnyControl, *, run: bool) -> Delivered:
         """Returns when it is in the journal, or there was nothing to do; raises its refusal."""
@@ -45,6 +52,11 @@ class SubmittedDelivery(ControlDelivery):
         return number
 
     async def _takes_over(self, control: AnyControl, letter: int, run: bool) -> bool:  # noqa: ARG002
+        """Record what needs no worker, or finds none: nobody drives the session."""
+        if not isinstance(control, Stop | Pause) and monotonic() - self._began < UNTAKEN:
+            return False
+        with suppress(GraphError):  # workers may know node types that nobody knows here
+            return await super()._takes_over(control, letter, run=False)
         return False
 
 
