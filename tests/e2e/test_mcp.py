@@ -402,7 +402,7 @@ class Own(BaseModel):
     agent: dict[str, Any]
 
 
-def test_a_node_type_of_ones_own_cannot_start_a_program_either(tmp_path: Path) -> None:
+async def test_a_node_type_of_ones_own_cannot_start_a_program_either(tmp_path: Path) -> None:
     mark = tmp_path / "started"
     command = [sys.executable, "-c", f"open({str(mark)!r}, 'w')"]
     registry = builtin_registry()
@@ -416,11 +416,8 @@ def test_a_node_type_of_ones_own_cannot_start_a_program_either(tmp_path: Path) -
     node = {"id": "N", "type": "own", "config": {"agent": agent}}
     graph = Graph.loads(json.dumps({"graph": {"id": "g", "nodes": [node]}}), registry=registry)
 
-    async def main() -> Any:
-        async with Engine(db=None) as engine:
-            return await engine.run(graph, "x")
-
-    assert "may not be started here" in asyncio.run(main()).message
+    async with Engine(db=None) as engine:
+        assert "may not be started here" in (await engine.run(graph, "x")).message
     assert not mark.exists()
 
 

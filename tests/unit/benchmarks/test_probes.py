@@ -19,16 +19,13 @@ from rondel import Engine, Graph
 
 
 @pytest.mark.parametrize("graph", [yaml_loop.yaml_graph(4), yaml_loop.python_graph(4)])
-def test_the_loop_in_yaml_and_the_one_in_python_have_the_same_rounds_and_steps(
+async def test_the_loop_in_yaml_and_the_one_in_python_have_the_same_rounds_and_steps(
     graph: Graph,
 ) -> None:
-    async def main() -> tuple[int, int]:
-        async with Engine(db=None) as engine:
-            session = await engine.start(graph, "task")
-            result = await session.result()
-            return int(result.data["current_round"]), len(session.steps())
-
-    assert asyncio.run(main()) == (4, 3 * 4 + 1)
+    async with Engine(db=None) as engine:
+        session = await engine.start(graph, "task")
+        result = await session.result()
+        assert (int(result.data["current_round"]), len(session.steps())) == (4, 3 * 4 + 1)
 
 
 def test_the_graph_to_check_is_a_chain_of_loops() -> None:

@@ -376,18 +376,16 @@ def test_a_spent_budget_ends_the_step_whoever_else_fails() -> None:
         step(built("vote", agents=agents), PoorContext([Message("t")]))
 
 
-def test_nothing_is_under_way_any_more_when_the_step_is_cancelled() -> None:
+async def test_nothing_is_under_way_any_more_when_the_step_is_cancelled() -> None:
     agents = {name: scripted({"content": "late", "delay": 60}) for name in "ABC"}
 
-    async def main() -> int:
-        task = asyncio.create_task(built("vote", agents=agents).process(durable("t")))
-        await asyncio.sleep(0.01)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        return len(asyncio.all_tasks()) - 1
-
-    assert asyncio.run(main()) == 0
+    before = asyncio.all_tasks()
+    task = asyncio.create_task(built("vote", agents=agents).process(durable("t")))
+    await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert asyncio.all_tasks() == before
 
 
 def test_a_failing_voter_fails_the_session_unless_errors_are_data() -> None:
