@@ -21,7 +21,7 @@ from rondel.sessions.labels import CODE
 from rondel.sessions.permissions import RUNS_COMMANDS, RUNS_PYTHON
 from rondel.sessions.records import Result
 from rondel.sessions.session import Session
-from rondel.sessions.stores import Durability, default_database
+from rondel.sessions.stores import default_database
 
 MEMORY = ":memory:"
 MISSING_LOG = (
@@ -37,21 +37,6 @@ CONTRACT_FAILED = "contract_failed"
 COMPARED = 10_000
 
 _PASSWORD = re.compile(r"(?<=://)([^:@]*:).*(?=@)|([?&](?:ssl)?password=)[^&]*")
-
-
-def open_new(
-    db: str | None,
-    durability: Durability = "normal",
-    allow_python: bool = False,
-    allow_commands: bool = False,
-) -> Engine:
-    """The engine of a database, which need not exist yet."""
-    return Engine(
-        database_of(db),
-        durability=durability,
-        allow_python=allow_python,
-        allow_commands=allow_commands,
-    )
 
 
 def open_existing(

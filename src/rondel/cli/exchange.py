@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from rondel.cli.database import MEMORY, find, open_existing, open_new
+from rondel.cli.database import MEMORY, database_of, find, open_existing
 from rondel.cli.language import words
 from rondel.cli.options import Db, Functions, Id
 from rondel.cli.translations import STDOUT, export_graph, import_graph
@@ -113,7 +113,7 @@ def import_(
 
 
 async def _import(db: str | None, archived: Archived) -> int:
-    async with open_new(db) as engine:
+    async with Engine(database_of(db)) as engine:
         store = engine.store
         if isinstance(store, MemoryStore):
             raise CallError(f"sessions in {MEMORY} end with their process; name a file with --db")

@@ -10,7 +10,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from rondel.cli.arguments import Answers, merged, parse_change, parse_inputs, parse_object
-from rondel.cli.database import open_new
+from rondel.cli.database import database_of
 from rondel.cli.failures import complain, problem_text
 from rondel.cli.foreground import Foreground, answers_for
 from rondel.cli.graph_files import in_file, open_graph
@@ -59,8 +59,12 @@ class RunOptions(Foreground):
 
     def open(self) -> Engine:
         """The engine of the database, which need not exist yet."""
-        durability = cast("Durability", self.durability)
-        return open_new(self.db, durability, self.allow_python, self.allow_commands)
+        return Engine(
+            database_of(self.db),
+            durability=cast("Durability", self.durability),
+            allow_python=self.allow_python,
+            allow_commands=self.allow_commands,
+        )
 
 
 def run(

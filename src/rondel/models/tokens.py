@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from json import dumps
 from unicodedata import normalize
 
@@ -54,16 +54,17 @@ def most_input(request: Request) -> int | None:
 
 def attached_to(request: Request) -> Iterator[Part]:
     """The files in the input: those of messages and of tool results."""
-    for message in request.messages:
-        yield from (part for part in parts_of(message) if part.attachment)
+    yield from attached_in_messages(request.messages)
     for turn in request.turns:
         for result in turn.results:
             yield from result.files
 
 
-def parts_of(message: Message) -> Sequence[Part]:
-    """The parts of a message; a text has none."""
-    return message.content if isinstance(message.content, list) else ()
+def attached_in_messages(messages: Iterable[Message]) -> Iterator[Part]:
+    """The files in messages, in order."""
+    for message in messages:
+        if not isinstance(message.content, str):
+            yield from (part for part in message.content if part.attachment)
 
 
 def _in_turns(request: Request) -> Iterator[str]:

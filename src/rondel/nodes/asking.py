@@ -16,6 +16,7 @@ from rondel.errors import ModelError, StepTimeout
 from rondel.graph.surrogates import Joiner, whole, wholly
 from rondel.models.metering import checked
 from rondel.models.model import FILTERED, Model, ModelAnswer, Request, most_of
+from rondel.models.tokens import attached_in_messages
 from rondel.nodes.agent_history import remembered
 from rondel.nodes.conversation import Conversation, CountedAnswer, Unrecorded, part_of
 from rondel.nodes.structured import AnswerSchema
@@ -304,13 +305,7 @@ def as_prompt(messages: Sequence[Message]) -> list[Message]:
 
 def with_attachments(prompt: Message, messages: Sequence[Message]) -> Message:
     """A text message with the attachments of other messages, each file once."""
-    attached = {
-        part.attachment: part
-        for message in messages
-        if not isinstance(message.content, str)
-        for part in message.content
-        if part.attachment
-    }
+    attached = {part.attachment: part for part in attached_in_messages(messages)}
     if not attached:
         return prompt
     text = [Part(prompt.text)] if prompt.text else []

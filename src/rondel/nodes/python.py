@@ -34,6 +34,7 @@ from rondel.graph.guarantees import Calls, Guarantee
 from rondel.graph.quantities import Duration, Size, size_text
 from rondel.graph.surrogates import wholly
 from rondel.models.model import Files
+from rondel.models.tokens import attached_in_messages
 
 PYTHON = "python"
 RUNNER = Path(__file__).with_name("python_runner.py")
@@ -194,15 +195,9 @@ class PythonProcessor:
         """Put the attachments into the code's folder; returns their names and total size."""
         work = folder / "work"
         work.mkdir()
-        parts = [
-            part
-            for message in messages
-            for part in (message.content if isinstance(message.content, list) else ())
-            if part.attachment
-        ]
         names: dict[str, str] = {}
         size = 0
-        for part in parts:
+        for part in attached_in_messages(messages):
             if part.attachment in names:
                 continue
             files: Files = self._registry.service("attachments")
