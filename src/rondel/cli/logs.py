@@ -38,7 +38,8 @@ def log_as(form: str | None) -> None:
     root = logging.getLogger()
     root.addHandler(handler)
     root.setLevel(logging.WARNING)
-    logging.getLogger("psycopg").setLevel(logging.ERROR)  # the journal says it once, not every try
+    for name in ("psycopg", "procrastinate"):  # that the database is away is said once, by us
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     if form is not None:
         for name in ("rondel", "uvicorn.error"):
             logging.getLogger(name).setLevel(logging.INFO)

@@ -34,6 +34,11 @@ AGAIN = 1.0
 _BEATS = 3
 _PAUSE = 1.0
 _CONNECTIONS = 4
+_AWAY = 5.0
+"""Seconds after which a connection that cannot be had is asked for anew."""
+
+_SELDOM = 60.0
+"""Seconds between two warnings that the queue is away."""
 
 _IS_INSTALLED = "SELECT to_regclass('procrastinate_jobs') IS NOT NULL AS yes"
 _IS_INDEXED = "SELECT to_regclass('rondel_jobs_of_group') IS NOT NULL AS yes"
@@ -52,6 +57,8 @@ class ProcrastinateDispatcher:
             conninfo=url,
             min_size=1,
             max_size=_CONNECTIONS,
+            timeout=_AWAY,
+            reconnect_timeout=_PAUSE,  # a pool that goes on trying tries ever more seldom
             kwargs={"prepare_threshold": None},  # a pooler may stand between
         )
         self._app = App(connector=connector)
@@ -60,6 +67,7 @@ class ProcrastinateDispatcher:
         self._task = self._app.task(name=TASK, pass_context=True)(self._attend)
         self._attend_to: Attend | None = None
         self._epoch = 0.0
+        self._complained = -_SELDOM
 
     async def open(self) -> None:
         """Connect, and make procrastinate's tables if there are none."""
@@ -160,7 +168,9 @@ class ProcrastinateDispatcher:
         try:
             await running
         except Exception as error:  # it ends with whatever its connection ended with
-            log.warning("the queue is away and is tried again: %s", error.__cause__ or error)
+            if monotonic() - self._complained > _SELDOM:
+                log.warning("the queue is away and is tried again: %s", error.__cause__ or error)
+                self._complained = monotonic()
         if not stopping.done():
             await asyncio.sleep(_PAUSE)
 
