@@ -16,18 +16,20 @@ TEXTS = {
     401: "A token is needed.",
     403: "The token's role does not allow it.",
     404: "There is no such thing, or the caller may not see it.",
+    408: "The request did not arrive in time.",
     409: "The state does not take it.",
     412: "Somebody changed it meanwhile.",
     413: "It is too large.",
     422: "The request or the graph in it is wrong; `errors` has all of it.",
     429: "Too much at once; see Retry-After.",
     503: "Not now; see Retry-After.",
+    507: "The disk is full.",
 }
 
 
 def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The errors of a route, besides those that every route may answer."""
-    everywhere = (400, 401, 403, 413, 421, 422, 429, 503)
+    everywhere = (400, 401, 403, 408, 413, 421, 422, 429, 503, 507)
     found: dict[int | str, dict[str, Any]] = {}
     for status in sorted({*everywhere, *statuses}):
         found[status] = {

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.server.process import served
+from tests.unit.server.running import Running
 
 CHECKS = (
     "not_a_server_error",
@@ -70,3 +71,11 @@ def test_every_operation_has_a_stable_id_and_says_what_it_is_for(
             for method in operations:
                 assert f"`{method.upper()} {path}`" in page
         assert document["components"]["schemas"]["Problem"]["properties"]["detail"]
+
+
+def test_every_call_may_be_too_slow_or_find_the_disk_full_and_says_so(server: Running) -> None:
+    document = server.client.get("/openapi.json").json()
+    for path, operations in document["paths"].items():
+        for operation in operations.values():
+            if path.startswith("/api/v1"):
+                assert {"408", "507"} <= set(operation["responses"]), path
