@@ -408,6 +408,10 @@ class MemoryStore(_GroupEntries):
 
     # The store itself
 
+    @property
+    def trouble(self) -> None:
+        """Nothing that lasts: memory takes every write."""
+
     def ready(self) -> None:
         """None: no other process uses this store."""
 

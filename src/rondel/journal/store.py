@@ -22,6 +22,7 @@ from typing import Any, Protocol
 import msgspec
 
 from rondel.engine.ticks import AnyTick
+from rondel.errors import RondelError
 
 DAMAGED = "damaged"
 """The status in a list of a session that cannot be read."""
@@ -368,6 +369,11 @@ class Store(Protocol):
     def now(self) -> float:
         """The time of the store, in seconds since the epoch: it passes evenly, and a clock on the
         wall that is set while the store is open does not move it."""
+        ...
+
+    @property
+    def trouble(self) -> RondelError | None:
+        """Why it takes no writes for the time being, as far as is known."""
         ...
 
     def ready(self) -> Durable:

@@ -35,6 +35,9 @@ async def ready(site: SiteDep) -> Response:
     except RondelError as error:
         log.warning("the database does not answer: %s", error)
         raise Refusal(503, "not_ready", "the database does not answer; see the log", 5.0) from error
+    if (trouble := site.engine.store.trouble) is not None:
+        log.warning("nothing can be written: %s", trouble)
+        raise Refusal(503, "not_ready", "the database takes no writes; see the log", 5.0)
     return reply({"status": "ready"})
 
 

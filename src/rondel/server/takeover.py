@@ -17,12 +17,17 @@ log = logging.getLogger("rondel.server")
 LOOK = 1.0
 """Seconds between looks for sessions whose driver is gone."""
 
+LOOK_INTO_FILE = 10.0
+"""The same for a file, whose running sessions are all looked at."""
+
+UNDER_WAY = ("running", "pending")
+
 AGAIN = 30.0
 """Seconds after which one is tried again that could not go on here."""
 
 
 class Takeover:
-    """Drives what no process drives any more, where the store can say what that is.
+    """Drives what no process drives any more.
 
     Sessions that were left to workers are theirs.
     """
@@ -36,9 +41,7 @@ class Takeover:
 
     def open(self) -> None:
         """Begin to look, in the running event loop."""
-        abandoned = getattr(self._engine.store, "abandoned", None)
-        if abandoned is not None:
-            self._task = asyncio.get_running_loop().create_task(self._run(abandoned))
+        self._task = asyncio.get_running_loop().create_task(self._run())
 
     async def close(self) -> None:
         """Take over no more."""
@@ -47,11 +50,13 @@ class Takeover:
             with suppress(asyncio.CancelledError):
                 await self._task
 
-    async def _run(self, abandoned: Callable[[], list[str]]) -> None:
+    async def _run(self) -> None:
+        told = getattr(self._engine.store, "abandoned", None)
         while True:
-            await asyncio.sleep(LOOK)
+            await asyncio.sleep(LOOK if told else LOOK_INTO_FILE)
             with suppress(JournalError):
-                await self._take_all(await asyncio.to_thread(abandoned))
+                found = await (asyncio.to_thread(told) if told else self._engine.abandoned())
+                await self._take_all(found)
 
     async def _take_all(self, ids: list[str]) -> None:
         now = monotonic()
@@ -61,15 +66,18 @@ class Takeover:
 
     async def _take(self, id: str) -> None:
         row = await asyncio.to_thread(self._engine.store.session, id)
-        if row is None or LABEL in row.labels or not self._engine.can_run(row):
+        if row is None or row.status not in UNDER_WAY:
+            return  # it has ended meanwhile
+        if LABEL in row.labels or not self._engine.can_run(row):
             self._later[id] = monotonic() + AGAIN
             return
         try:
             await self._engine.get(id).attend()
         except SessionBusy:
             return  # another server was first
-        except RondelError as error:
-            log.warning("session %s was left running and cannot go on here: %s", id, error)
+        except Exception as error:  # a session that is broken keeps no other one from going on
+            why = error if isinstance(error, RondelError) else type(error).__name__
+            log.warning("session %s was left running and cannot go on here: %s", id, why)
             self._later[id] = monotonic() + AGAIN
         else:
             log.info("session %s goes on here: its process is gone", id)

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, Self
 from weakref import WeakValueDictionary
 
@@ -126,10 +125,18 @@ class Engine:
 
     async def recover(self) -> list[Session]:
         """Go on with sessions whose process is gone, and watch all deadlines from now on."""
-        rows = chain(all_rows(self.store, "running"), all_rows(self.store, "pending"))
-        found = [row.id for row in rows if self._local.is_abandoned(row)]
+        found = await self.abandoned("running") + await self.abandoned("pending")
         self._local.mind_deadlines()
         return [session for name in found if (session := await self._recovered(name))]
+
+    async def abandoned(self, status: str = "running") -> list[str]:
+        """Sessions in that status that no living process drives, and that can go on here."""
+        found = []
+        for row in all_rows(self.store, status):
+            if self._local.is_abandoned(row):
+                found.append(row.id)
+            await asyncio.sleep(0)
+        return found
 
     async def _recovered(self, id: str) -> Session | None:
         try:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rondel.engine.core.state import ENDED, SessionState
 from rondel.engine.emit import Emit
 from rondel.engine.shell.binding import Binding
-from rondel.errors import CallError, Disconnected, LeaseLost, SessionBusy, UnknownSession
+from rondel.errors import CallError, Disconnected, JournalError, SessionBusy, UnknownSession
 from rondel.graph.plan import Plan
 from rondel.journal.store import SessionRow, finish
 from rondel.sessions.controls import AnyControl, Resume
@@ -217,8 +217,8 @@ class LocalSession:
 
     async def attend(self) -> None:
         """Do here what is due: begin, go on after the last driver, read letters, expire."""
-        if isinstance(self._error, LeaseLost):
-            self._error = None  # it was another's then
+        if isinstance(self._error, JournalError):
+            self._error = None  # another process had it, or the disk was full: it is tried anew
         self.check_alive()
         self._controls += 1
         try:
@@ -325,11 +325,19 @@ class LocalSession:
             await finish(self.store.ready())
         drive = self._open()
         if opened:
-            if drive.state.status == "running":
-                await drive.carry_out(Resume())  # nobody ran it until now
-            await drive.expire()
-            await drive.read_letters()
+            try:
+                await self._catch_up(drive)
+            except BaseException:
+                self.drive = None
+                self._come_to_rest(drive)
+                raise
         return drive
+
+    async def _catch_up(self, drive: Drive) -> None:
+        if drive.state.status == "running":
+            await drive.carry_out(Resume())  # nobody ran it until now
+        await drive.expire()
+        await drive.read_letters()
 
     def _keep_driving(self, drive: Drive) -> None:
         if self.drive is drive:  # else it was closed meanwhile

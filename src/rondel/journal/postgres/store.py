@@ -329,6 +329,10 @@ class PostgresStore:
         """The time by the database's clock, which passes evenly here."""
         return self._epoch + monotonic()
 
+    @property
+    def trouble(self) -> None:
+        """Nothing that lasts: a database that is away is waited for."""
+
     def ready(self) -> Durable:
         """None if the database can be reached; else it can once this has been awaited."""
         return self._connections.ready()

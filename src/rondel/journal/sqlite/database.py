@@ -46,7 +46,7 @@ UNREADABLE = (sqlite3.Error, UnicodeError)
 """The errors for a file that cannot be read; names of damaged tables may be no text."""
 
 _ERRORS: dict[int, tuple[type[JournalError], str]] = {
-    sqlite3.SQLITE_FULL: (JournalFull, "the disk is full; free some space and open it again"),
+    sqlite3.SQLITE_FULL: (JournalFull, "the disk is full; free some space and resume the sessions"),
     sqlite3.SQLITE_BUSY: (JournalLocked, "another process keeps it locked; try again"),
     sqlite3.SQLITE_LOCKED: (JournalLocked, "another process keeps it locked; try again"),
     sqlite3.SQLITE_CORRUPT: (JournalCorrupt, "the file is damaged; restore it from a copy"),

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from rondel.engine.ticks import AnyTick
-from rondel.errors import JournalError, UnknownSession, Unstorable
+from rondel.errors import JournalError, RondelError, UnknownSession, Unstorable
 from rondel.journal.attachments import used_in
 from rondel.journal.clock import Clock
 from rondel.journal.compact import encode
@@ -395,6 +395,11 @@ class SqliteStore:
     def now(self) -> float:
         """The time of the store."""
         return self._clock.now()
+
+    @property
+    def trouble(self) -> RondelError | None:
+        """Why the file takes no writes."""
+        return self._writer.trouble
 
     def ready(self) -> Durable:
         """None if the file takes writes now; otherwise await it first."""

@@ -18,7 +18,14 @@ from collections import deque
 from collections.abc import Callable
 from typing import TypeVar
 
-from rondel.errors import JournalClosed, JournalError, JournalLocked, JournalUnwritable, RondelError
+from rondel.errors import (
+    JournalClosed,
+    JournalError,
+    JournalFull,
+    JournalLocked,
+    JournalUnwritable,
+    RondelError,
+)
 from rondel.journal.crash import ARMED, crash_point
 from rondel.journal.rules import wake
 from rondel.journal.sqlite.batch import SqliteHead, Write, write_batch
@@ -30,6 +37,9 @@ from rondel.journal.store import Durable
 
 SLOW = 0.001
 """If commits take longer than this many seconds, the thread makes them."""
+
+AGAIN = 30.0
+"""Seconds after which a full disk may have room again."""
 
 _SMOOTHING = 0.2
 _HICCUP = 2 * SLOW
@@ -51,6 +61,8 @@ class SqliteWriter:
         self._writing = threading.Lock()
         self._follower = Follower(self._db, self._writing)
         self._stopped: RondelError | None = None
+        self._full: tuple[float, JournalFull] | None = None
+        """When the disk was found full last."""
         self._latest: SqliteHead | None = None
         self._turn: asyncio.AbstractEventLoop | None = None
         """The loop that will commit the queue at the end of its turn."""
@@ -192,6 +204,13 @@ class SqliteWriter:
             finally:
                 self._writing.release()
         return self._version
+
+    @property
+    def trouble(self) -> RondelError | None:
+        """Why nothing is written; a disk that was full half a minute ago may have room again."""
+        if self._full is not None and time.monotonic() - self._full[0] < AGAIN:
+            return self._full[1]
+        return self._stopped
 
     def close(self) -> None:
         """Write what is queued and close the file."""
@@ -439,6 +458,9 @@ class SqliteWriter:
         if isinstance(error, sqlite3.Error):
             explained = self._database.explain(error)
             if is_busy(error):
+                return explained
+            if isinstance(explained, JournalFull):
+                self._full = time.monotonic(), explained
                 return explained
         else:
             explained = JournalError(f"the journal {self._database.path} failed: {error!r}")
