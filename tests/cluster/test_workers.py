@@ -117,6 +117,27 @@ async def test_a_worker_told_to_stop_hands_its_sessions_over(
 
 
 @in_loop
+async def test_the_jobs_of_a_killed_worker_come_back_once_and_others_are_not_made(
+    new_database: str, marks: Path
+) -> None:
+    with Fleet(new_database, marks, lease=2.0, concurrency=30) as fleet:
+        first = fleet.start()
+        async with server(new_database, marks) as submitting:
+            work = graph(ROUNDS, marks, SECONDS="60")
+            for _ in range(30):
+                await submitting.start(work)
+            await marked(marks, 30)
+            fleet.start()
+            await asyncio.sleep(1.0)
+            fleet.kill(first)
+            await marked(marks, 60)
+            with psycopg.connect(new_database) as db:
+                made = db.execute("SELECT last_value FROM procrastinate_jobs_id_seq").fetchone()
+            assert made is not None
+            assert made[0] <= 32  # not twice as many; one may be taken while somebody looks
+
+
+@in_loop
 async def test_a_process_that_is_no_worker_is_taken_over_too(
     new_database: str, marks: Path
 ) -> None:

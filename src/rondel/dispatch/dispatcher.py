@@ -58,6 +58,10 @@ class Dispatcher(Protocol):
         """
         ...
 
+    async def missing(self, sessions: Sequence[str]) -> list[str]:
+        """Those of these that do not wait in line; all of them where that is not known."""
+        ...
+
     async def work(
         self,
         attend: Attend,

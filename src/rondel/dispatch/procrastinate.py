@@ -22,7 +22,7 @@ from psycopg.errors import InsufficientPrivilege, ReadOnlySqlTransaction
 
 from rondel.dispatch.dispatcher import CONCURRENCY, QUEUE, Attend, Shares
 from rondel.dispatch.procrastinate_fairness import INDEX, FairJobs, FairWorker, waiting
-from rondel.errors import JournalUnwritable, RondelError
+from rondel.errors import JournalError, JournalUnwritable, RondelError
 from rondel.journal.postgres.database import PostgresDatabase, said_by, stored, told
 from rondel.sessions.local_sessions import LEASE
 
@@ -32,6 +32,9 @@ AGAIN = 1.0
 """Seconds until a session is tried again after an error."""
 
 _BEATS = 3
+_LOOK = 0.3
+"""Seconds between looks for jobs of workers that are gone; less than between those of a worker."""
+
 _PAUSE = 1.0
 _CONNECTIONS = 4
 _AWAY = 5.0
@@ -92,9 +95,20 @@ class ProcrastinateDispatcher:
         else:
             options["queueing_lock"] = session
         group = stored(group)
-        options["priority"] = -await waiting(self._app.connector, queue, group)
-        with suppress(AlreadyEnqueued):
-            await self._task.configure(**options).defer_async(session=session, group=group)
+        try:
+            options["priority"] = -await waiting(self._app.connector, queue, group)
+            with suppress(AlreadyEnqueued):
+                await self._task.configure(**options).defer_async(session=session, group=group)
+        except ConnectorException as error:
+            raise self._explained(error) from error
+
+    async def missing(self, sessions: Sequence[str]) -> list[str]:
+        """Those of these that have no job that waits."""
+        try:
+            there = await self._jobs.in_line(sessions)
+        except ConnectorException as error:
+            raise self._explained(error) from error
+        return [session for session in sessions if session not in there]
 
     async def work(
         self,
@@ -198,7 +212,7 @@ class ProcrastinateDispatcher:
             await self._submit_again(context.job, AGAIN)
 
     async def _submit_again(self, job: Job, after: float) -> None:
-        with suppress(ConnectorException):  # the job of a lost connection is put back by others
+        with suppress(JournalError):  # the job of a lost connection is put back by others
             session, group = (
                 str(job.task_kwargs["session"]),
                 told(str(job.task_kwargs.get("group", ""))),
@@ -206,9 +220,10 @@ class ProcrastinateDispatcher:
             await self.submit(session, job.queue, group=group, after=after)
 
     async def _tend(self) -> None:
-        """Put back the jobs of workers that are gone."""
+        """Put back the jobs of workers that are gone, as soon as nobody has their sessions."""
+        silent = self._lease * (1 - 1 / _BEATS)  # when leases last prolonged a beat earlier end
         while True:
             with suppress(ConnectorException):
-                if await self._jobs.put_back(TASK, self._lease) and self._worker is not None:
+                if await self._jobs.put_back(TASK, silent) and self._worker is not None:
                     self._worker.look_again()
-            await asyncio.sleep(min(_PAUSE, self._lease / _BEATS))
+            await asyncio.sleep(min(_LOOK, self._lease / _BEATS))

@@ -18,6 +18,7 @@ from procrastinate.worker import Worker
 from psycopg.errors import RaiseException
 
 from rondel.dispatch.dispatcher import Shares
+from rondel.journal.postgres.leases import is_driven
 
 LINE = 1000
 """The most waiting sessions of a group that lower the priority of a new one."""
@@ -40,6 +41,11 @@ SELECT count(*) AS jobs FROM (
 ) waiting
 """
 
+_IN_LINE = """
+SELECT queueing_lock FROM procrastinate_jobs
+WHERE status = 'todo' AND queueing_lock = ANY(%(sessions)s::varchar[])
+"""
+
 # As procrastinate's own, without the locks that no job of ours has.
 _FETCH = """
 WITH candidate AS (
@@ -54,13 +60,13 @@ RETURNING job.id, status, task_name, priority, lock, queueing_lock, args, schedu
     queue_name, attempts, worker_id
 """
 
-# Of the jobs of one session the newest is enough.
-_PUT_BACK = """
+# Of the jobs of one session the newest is enough, and it is of no use while a lease still runs.
+_PUT_BACK = f"""
 WITH gone AS (
     SELECT job.id, job.worker_id, EXISTS (
         SELECT 1 FROM procrastinate_jobs other WHERE other.queueing_lock = job.queueing_lock
         AND (other.status = 'todo' OR other.status = 'doing' AND other.id > job.id)
-    ) AS is_done_by_another
+    ) AS is_done_by_another, {is_driven("job.args->>'session'")} AS is_driven
     FROM procrastinate_jobs job LEFT JOIN procrastinate_workers worker ON worker.id = job.worker_id
     WHERE job.status = 'doing' AND job.task_name = %(task)s AND (
         worker.id IS NULL OR worker.last_heartbeat < now() - make_interval(secs => %(seconds)s)
@@ -71,11 +77,11 @@ WITH gone AS (
     AND job.worker_id IS NOT DISTINCT FROM gone.worker_id
 )
 UPDATE procrastinate_jobs job SET status = 'todo', attempts = attempts + 1, scheduled_at = now()
-FROM gone WHERE NOT gone.is_done_by_another
+FROM gone WHERE NOT gone.is_done_by_another AND NOT gone.is_driven
 AND job.id = gone.id AND job.status = 'doing'
     AND job.worker_id IS NOT DISTINCT FROM gone.worker_id
 RETURNING job.id
-"""
+"""  # noqa: S608
 
 
 class FairJobs(JobManager):
@@ -108,10 +114,16 @@ class FairJobs(JobManager):
                     return  # if need be it is put back with this worker's other jobs
             await asyncio.sleep(_PAUSE)
 
+    async def in_line(self, sessions: Iterable[str]) -> set[str]:
+        """Which of these sessions have a job that waits."""
+        found = await self.connector.execute_query_all_async(_IN_LINE, sessions=list(sessions))
+        return {row["queueing_lock"] for row in found}
+
     async def put_back(self, task: str, seconds: float) -> bool:
         """Put back the jobs of workers that have been silent for so long; False if there are none.
 
-        A job is dropped where another one for the same session is done by somebody or will be.
+        A job comes back once nobody drives its session. It is dropped where another one for the
+        same session is done by somebody or will be.
         """
         found = await self.connector.execute_query_all_async(_PUT_BACK, task=task, seconds=seconds)
         return bool(found)

@@ -83,6 +83,10 @@ class TemporalDispatcher:
         except RPCError as error:
             raise JournalUnwritable(f"Temporal does not take session {session}: {error}") from error
 
+    async def missing(self, sessions: Sequence[str]) -> list[str]:
+        """All of these: a signal more or less does no harm."""
+        return list(sessions)
+
     async def work(
         self,
         attend: Attend,

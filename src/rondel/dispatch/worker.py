@@ -29,7 +29,7 @@ GRACE = 20.0
 BUSY = 1.0
 """Seconds after which a session is looked at again whose driver has not read its letters."""
 
-LOOK = 1.0
+LOOK = 0.5
 """Seconds between looks for sessions whose driver is gone."""
 
 FEW = 100
@@ -83,6 +83,8 @@ class Worker:
         """How many jobs there are for each session that is attended to."""
         self._held: set[str] = set()
         """The sessions that hold a place."""
+        self._seen: set[str] = set()
+        """What was abandoned at the last look."""
         self._not_here: dict[str, float] = {}
         """Abandoned sessions that cannot run here, and when each is tried again."""
 
@@ -131,7 +133,10 @@ class Worker:
                 self._held.discard(id)
 
     async def _look_for_abandoned(self) -> None:
-        """Submit the sessions whose driver is gone, be it a worker or another process."""
+        """Submit the sessions whose driver is gone, be it a worker or another process.
+
+        Only those found twice: until then the queue itself brings what a dead worker had.
+        """
         while True:
             with suppress(JournalError):
                 await self._submit_abandoned()
@@ -143,8 +148,10 @@ class Worker:
         late = {session for session, again in self._not_here.items() if again <= now}
         for session in self._not_here.keys() - set(found) | late:
             del self._not_here[session]
-        for session in found:
-            if session not in self._not_here and not await self._wake(session):
+        seen, self._seen = self._seen, set(found)
+        twice = [name for name in found if name in seen and name not in self._not_here]
+        for session in await self._dispatcher.missing(twice) if twice else ():
+            if not await self._wake(session):
                 self._not_here[session] = now + AGAIN
 
     async def _wake(self, id: str) -> bool:

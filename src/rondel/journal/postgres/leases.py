@@ -83,6 +83,14 @@ AND NOT EXISTS (SELECT 1 FROM rondel.session s WHERE s.graph = g.key)
 """
 
 
+def is_driven(id: str) -> str:
+    """The SQL that says whether somebody drives the session whose id that SQL expression is."""
+    return f"""EXISTS (
+        SELECT 1 FROM rondel.session s JOIN rondel.head h ON h.session = s.key
+        WHERE s.id = {id} AND {_UNTIL} > rondel.now()
+    )"""  # noqa: S608
+
+
 def acquire(db: Connection, id: str, owner: str, ttl: float) -> tuple[Lease, int, int] | None:
     """The lease, granted or another's, and the session's key and length; None if there is none."""
     values = {"id": stored(id), "owner": stored(owner), "ttl": ttl}
