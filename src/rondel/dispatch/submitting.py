@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 from contextlib import suppress
 from time import monotonic
 from typing import Any
@@ -109,6 +110,9 @@ class SubmittingEngine(Engine):
         if run:
             await self.submit(child.row)
         return child
+
+    def _settled(self, local: LocalSession) -> Awaitable[Result]:
+        return self._handle(local).settled()
 
     async def submit(self, row: SessionRow) -> None:
         """Put the session in line for a worker."""

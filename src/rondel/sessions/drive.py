@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from functools import partial
-from threading import get_ident
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rondel.engine import ticks
 from rondel.engine.core.fold import apply
 from rondel.engine.core.snapshot import load
 from rondel.engine.core.state import SessionState
-from rondel.engine.core.step import Step
 from rondel.engine.emit import Emit
 from rondel.engine.shell.alarms import Alarms
 from rondel.engine.shell.binding import Binding
@@ -22,7 +19,6 @@ from rondel.errors import RondelError
 from rondel.graph.plan import Plan
 from rondel.journal.store import Durable, Lease, SessionRow, Store
 from rondel.sessions.controls import REFUSALS, AnyControl, Expire, from_letter, refusal_of
-from rondel.sessions.events import Narrator
 from rondel.sessions.expectation import Expected
 from rondel.sessions.labels import DEBUG
 from rondel.sessions.lease import Clocks, DrivenLease
@@ -58,29 +54,6 @@ def fold(store: Store, id: str, plan: Plan, guard: SessionGuard | None = None) -
                 guard.learn(state, tick)
         length += len(batch)
     return Folded(state, length)
-
-
-class LiveEvents:
-    """Tells those who watch a session what happens in its steps and is not journalled."""
-
-    __slots__ = ("_audience", "_loop", "_recorder", "_session", "_thread")
-
-    def __init__(self, session: str, audience: Audience, recorder: SessionRecorder) -> None:
-        self._session = session
-        self._audience = audience
-        self._recorder = recorder
-        self._loop = asyncio.get_running_loop()
-        self._thread = get_ident()
-
-    def tell(self, step: Step, event: str, data: dict[str, Any], /) -> None:
-        """Publish a live event, from any thread."""
-        if not self._audience.is_there:
-            return
-        if get_ident() != self._thread:
-            self._loop.call_soon_threadsafe(self.tell, step, event, data)
-            return
-        told = Narrator.live(self._session, step, event, data)
-        self._audience.hear(self._recorder.length, told)
 
 
 class Drive:
@@ -136,11 +109,8 @@ class Drive:
             due=due,
             snapshots=snapshots,
         )
-        live = LiveEvents(id, audience, self._recorder)
         now = clocks.clock_of(id, state)
-        self._runner = Runner(
-            id, state, binding, now, alarms, guard, self._recorder, audience, live.tell
-        )
+        self._runner = Runner(id, state, binding, now, alarms, guard, self._recorder, audience)
         if lease is not None:
             self._recorder.applied()
 

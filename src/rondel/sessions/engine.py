@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 from weakref import WeakValueDictionary
 
@@ -99,8 +99,7 @@ class Engine:
 
     async def run(self, graph: Graph | str | os.PathLike[str], inputs: Inputs = None) -> Result:
         """Start a session and wait until it is over or needs somebody outside to go on."""
-        local = await self._start(graph, inputs)
-        return await self._session(self, local).settled()
+        return await self._settled(await self._start(graph, inputs))
 
     def get(self, id: str) -> Session:
         """The session of that id."""
@@ -235,10 +234,12 @@ class Engine:
         It is made once for each graph; who asks before the first session starts, starts that one
         as fast as the next.
         """
-        self._local.graphs.labels(graph)
-        return self._local.graphs.bind(graph)
+        return self._local.graphs.prepare(graph)[0]
 
     # Inside
+
+    def _settled(self, local: LocalSession) -> Awaitable[Result]:
+        return local.settled()
 
     def _handle(self, local: LocalSession) -> Session:
         session = self._handles[local.id] = self._session(self, local)
@@ -257,7 +258,7 @@ class Engine:
         given = as_inputs(inputs)
         graph = as_graph(graph)
         graphs = self._local.graphs
-        binding, always = graphs.bind(graph), graphs.labels(graph)
+        binding, always = graphs.prepare(graph)
         if "attachments" in given:
             self.attachments.demand(attached_in(given))
         stored = graph.stored

@@ -140,17 +140,20 @@ class GraphCache:
         """The graph with its processors and conditions, built once for each graph."""
         return self._bind(graph).binding
 
-    def labels(self, graph: Graph) -> dict[str, Any]:
-        """The labels of every session of the graph; computed once for each graph."""
+    def prepare(self, graph: Graph) -> tuple[Binding, dict[str, Any]]:
+        """What a new session of the graph takes: the bound graph, and labels for its row.
+
+        Both are made once for each graph.
+        """
         bound = self._bind(graph)
         if bound.labels is None:
             bound.labels = labels_of(graph)
-        return bound.labels
+        return bound.binding, bound.labels
 
     def check_code(self, row: SessionRow, graph: Graph) -> None:
         """Warn if the session began with other functions, or raise CodeChanged if so configured."""
         strict = not self._permissions.changed_code
-        if (strict or row.labels.get(FUNCTIONS)) and (now := self.labels(graph).get(FUNCTIONS)):
+        if (strict or row.labels.get(FUNCTIONS)) and (now := self.prepare(graph)[1].get(FUNCTIONS)):
             check_code(row, now, strict=strict)
 
     def _bind(self, graph: Graph) -> _Bound:

@@ -277,6 +277,7 @@ class LocalSession:
             now = self.sessions.clocks.clock_of(self.id, state)()
             wait = min(max(deadline - now, 0.0) + 0.001, LONGEST_SLEEP)
             self._alarm = asyncio.get_running_loop().call_later(wait, self._wake_up)
+            self.sessions.remember(self)  # it goes on by itself: who asks for it gets this one
 
     def park(self, drive: Drive) -> None:
         """Nothing is under way any more: free everything but the id."""
@@ -356,6 +357,7 @@ class LocalSession:
         self._alarm = None
         if not self._closed:
             self._waking = asyncio.get_running_loop().create_task(self.wake())
+            self.sessions.remember(self)
 
 
 def _is_final(state: SessionState) -> bool:

@@ -120,7 +120,6 @@ class LocalSessions:
             self._traces.unfollow(local.id)
         if ended:
             self.expectation.ended(local.graph)
-        self._known[local.id] = local  # it may be asked for again while somebody uses it
         try:
             self.store.release(local.id, self._owner)
         except JournalError:

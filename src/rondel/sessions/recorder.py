@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from asyncio import get_running_loop
+from threading import get_ident
+from typing import Any
+
 from rondel.engine import ticks
 from rondel.engine.core.snapshot import dump
 from rondel.engine.core.state import SessionState
+from rondel.engine.core.step import Step
 from rondel.engine.shell.guard import SessionGuard
 from rondel.engine.shell.stepper import Recorder
 from rondel.errors import Unstorable
 from rondel.journal.store import Durable, Store
 from rondel.sessions.deadlines import due_at
+from rondel.sessions.events import Narrator
 from rondel.sessions.lease import DrivenLease
 from rondel.sessions.stream import Audience
 
@@ -27,7 +33,10 @@ NEVER = 1 << 60
 
 
 class SessionRecorder(Recorder):
-    """Owns what the store has of a session that is driven here, from its last tick on."""
+    """Owns what the store has of a session that is driven here, from its last tick on.
+
+    Those who watch are told of it, and of what happens in steps and is not stored.
+    """
 
     __slots__ = (
         "_append",
@@ -37,7 +46,9 @@ class SessionRecorder(Recorder):
         "_id",
         "_lease",
         "_letter",
+        "_loop",
         "_next_snapshot",
+        "_own_thread",
         "_state",
         "_status",
         "_store",
@@ -78,6 +89,8 @@ class SessionRecorder(Recorder):
         self._next_snapshot = length + SNAPSHOT_EVERY if snapshots else NEVER
         self.length = length
         """How many ticks the session has."""
+        self._loop = get_running_loop()
+        self._own_thread = get_ident()
 
     def record(self, tick: ticks.AnyTick, /) -> tuple[ticks.AnyTick, Durable]:
         """Write a tick; if its content cannot be stored, a failure of its step instead."""
@@ -118,6 +131,15 @@ class SessionRecorder(Recorder):
         """None while the lease is valid; awaiting anything else renews it or raises LeaseLost."""
         lease = self._lease
         return None if lease is None or lease.stands else lease
+
+    def tell(self, step: Step, event: str, data: dict[str, Any], /) -> None:
+        """Publish a live event, from any thread."""
+        if not self._audience.is_there:
+            return
+        if get_ident() != self._own_thread:
+            self._loop.call_soon_threadsafe(self.tell, step, event, data)
+            return
+        self._audience.hear(self.length, Narrator.live(self._id, step, event, data))
 
     def applied(self) -> None:
         """Note a new status; write a snapshot when it is time for one."""

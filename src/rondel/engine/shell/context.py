@@ -145,7 +145,7 @@ class StepContext:
         return self._services.signals
 
     def emit(self, event: str, data: dict[str, Any]) -> None:
-        self._services.live(self.step, event, data)
+        self._services.emit(self.step, event, data)
 
     def substep(
         self, name: str, call: Callable[[], Awaitable[Any]], event: str = ""

@@ -26,7 +26,7 @@ from rondel.engine.shell.executor import Executor
 from rondel.engine.shell.exits import Halted
 from rondel.engine.shell.guard import SessionGuard
 from rondel.engine.shell.notifier import Notifier
-from rondel.engine.shell.services import Live, StepServices, write
+from rondel.engine.shell.services import StepServices, write
 from rondel.engine.shell.stepper import OUT_OF_TIME, Pause, Recorder, Stepper, Unwritten
 
 
@@ -56,14 +56,13 @@ class Runner:
         guard: SessionGuard | None,
         recorder: Recorder,
         notifier: Notifier,
-        live: Live,
     ) -> None:
         self.state = state
         self.now = now
         """Seconds since the epoch, by the clock of the session, which never jumps."""
         executor = Executor(binding, now)
         self._stepper = Stepper(state, executor, now, guard, recorder, notifier)
-        self._services = StepServices(session, self._stepper, now, live)
+        self._services = StepServices(session, self._stepper, now)
         self._alarms = alarms
         self._beside = CommandTasks()
         self._guard = guard

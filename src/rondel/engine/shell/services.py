@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
-from typing import Any, Protocol
+from typing import Any
 
 from rondel.engine import ticks
 from rondel.engine.core.state import SessionState
@@ -20,22 +20,13 @@ _part: ContextVar[list[Usage] | None] = ContextVar("_part", default=None)
 """What the sub-step that this code runs in has been charged so far."""
 
 
-class Live(Protocol):
-    """Publishes a live event of a step; it is not journalled."""
-
-    def __call__(self, step: Step, event: str, data: dict[str, Any], /) -> None: ...
-
-
 class StepServices:
     """Answers what the contexts of a session's steps ask for."""
 
-    __slots__ = ("_clock", "_stepper", "live", "session")
+    __slots__ = ("_clock", "_stepper", "session")
 
-    def __init__(
-        self, session: str, stepper: Stepper, clock: Callable[[], float], live: Live
-    ) -> None:
+    def __init__(self, session: str, stepper: Stepper, clock: Callable[[], float]) -> None:
         self.session = session
-        self.live = live
         self._stepper = stepper
         self._clock = clock
 
@@ -62,6 +53,10 @@ class StepServices:
     def active_at(self, now: float) -> float:
         """Seconds the session has run until then, waiting excluded."""
         return now - self.state.started_at - self.state.idle
+
+    def emit(self, step: Step, event: str, data: dict[str, Any]) -> None:
+        """Publish a live event of a step; it is not journalled."""
+        self._stepper.emit(step, event, data)
 
     async def substep(
         self, ctx: StepContext, name: str, call: Callable[[], Awaitable[Any]], event: str

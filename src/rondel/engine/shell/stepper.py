@@ -53,6 +53,10 @@ class Recorder(ABC):
     def may_begin(self) -> Awaitable[None] | None:
         """None if what begins now can be recorded; else await it before anything begins."""
 
+    @abstractmethod
+    def tell(self, step: Step, event: str, data: dict[str, Any], /) -> None:
+        """Tell those who watch of something that is not written down."""
+
 
 class Unwritten:
     """Ticks that were folded in but are not durable yet."""
@@ -209,6 +213,10 @@ class Stepper:
     def may_begin(self) -> Awaitable[None] | None:
         """What is to be awaited before foreign code is called; None if nothing is."""
         return self._recorder.may_begin()
+
+    def emit(self, step: Step, event: str, data: dict[str, Any]) -> None:
+        """A step has something to tell those who watch now."""
+        self._recorder.tell(step, event, data)
 
     @property
     def gate(self) -> BudgetGate:

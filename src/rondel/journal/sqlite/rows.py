@@ -21,18 +21,17 @@ FROM session s LEFT JOIN session p ON p.key = s.parent
 _SEALS = 3
 """The number of columns at the end that are checksums."""
 
-_FIXED = (
-    "SELECT id, graph, graph_id, inputs, labels, created_at, parent, parent_length "
-    "FROM session WHERE key = ?"
+_SEALED = (
+    "SELECT id, graph, graph_id, inputs, labels, created_at, parent, parent_length, "
+    "status, reason, updated_at, due FROM session WHERE key = ?"
 )
 _STATE = "SELECT status, reason, updated_at, due FROM session WHERE key = ?"
 
 
 def seal(db: sqlite3.Connection, key: int) -> None:
     """Note the checksums of a row that was just added."""
-    fixed = db.execute(_FIXED, (key,)).fetchone()
-    state = db.execute(_STATE, (key,)).fetchone()
-    found = (checksums.of(*fixed), state_sum(key, *state), key)
+    *fixed, status, reason, updated, due = db.execute(_SEALED, (key,)).fetchone()
+    found = (checksums.of(*fixed), state_sum(key, status, reason, updated, due), key)
     db.execute("UPDATE session SET sum = ?, state_sum = ? WHERE key = ?", found)
 
 
@@ -155,12 +154,11 @@ def check(row: tuple[Any, ...]) -> None:
 def graph_key(db: sqlite3.Connection, document: bytes, includes: bytes) -> int:
     """The key of a graph, which is stored once for all its sessions."""
     digest = graph_digest(document, includes)
-    db.execute(
-        "INSERT OR IGNORE INTO graph (digest, document, includes) VALUES (?, ?, ?)",
-        (digest, document, includes),
-    )
-    (key,) = db.execute("SELECT key FROM graph WHERE digest = ?", (digest,)).fetchone()
-    return int(key)
+    found = db.execute("SELECT key FROM graph WHERE digest = ?", (digest,)).fetchone()
+    if found is not None:
+        return int(found[0])
+    new = "INSERT INTO graph (digest, document, includes) VALUES (?, ?, ?)"
+    return db.execute(new, (digest, document, includes)).lastrowid or 0
 
 
 def _graph(db: sqlite3.Connection, key: int, name: str) -> tuple[Any, Any]:
