@@ -42,7 +42,7 @@ def test_every_sentence_that_a_user_can_be_told_is_there() -> None:
 def test_the_finder_finds_what_is_told_wherever_it_is_made() -> None:
     found = told()
     assert "there is no database {path}" in found  # raised in the command line
-    assert "the disk is full; free some space and resume the sessions" in found  # a value of a table
+    assert "the disk is full; free some space and resume the sessions" in found  # of a table
     assert "no message passes its condition" in found  # a part of a warning
     assert "Show tracebacks." in found  # the help of an option
     assert "EXIT REASON" in found  # the head of a column
@@ -126,7 +126,8 @@ def test_tables_and_what_follows_are_in_chinese(call: Call, graph_file: GraphFil
     ("english", "chinese"),
     [
         (
-            "the journal a.db cannot be used: the disk is full; free some space and resume the sessions",
+            "the journal a.db cannot be used: the disk is full; "
+            "free some space and resume the sessions",
             "无法使用日志 a.db：磁盘已满；请腾出空间并恢复会话",
         ),
         (
