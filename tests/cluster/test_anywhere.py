@@ -17,6 +17,21 @@ from rondel.errors import WrongState
 from rondel.testing.journal_suite import in_loop
 from tests.cluster.harness import ASKING, PATIENCE, ROUNDS, Fleet, graph, server
 
+REPEATING = """
+graph:
+  id: repeating
+  breaker: {repeats: 3, min_entropy: 0}
+  start: Writer
+  nodes:
+    - {id: Writer, type: agent, config: {provider: scripted, answers: [the very same words again]}}
+    - {id: done, type: mark}
+  edges:
+    - {from: Writer, to: Writer}
+    - {from: Writer, to: done, condition: false}
+  loops:
+    Writer: {max_rounds: 4}
+"""
+
 
 @pytest.fixture
 def fleet(new_database: str, marks: Path) -> Iterator[Fleet]:
@@ -133,6 +148,23 @@ async def test_who_watches_may_change_servers_without_a_gap(new_database: str, m
                 if len(seen) % 4 == 0:
                     break
         assert [event.seq for event in seen] == list(range(1, len(seen) + 1))
+
+
+@pytest.mark.usefixtures("fleet")
+@in_loop
+async def test_locked_by_the_breaker_and_unlocked_on_another_server(
+    new_database: str, marks: Path
+) -> None:
+    async with two_servers(new_database, marks) as (one, two):
+        session = await one.start(graph(REPEATING, marks))
+        assert (await session.settled()).status == "suspended_locked"
+        there = two.get(session.id)
+        assert there.status == "suspended_locked"
+        await there.unlock(risk_justification="it is meant to say so", by="Ada")
+        assert (await session.result()).status == "completed"
+        names = [event.event async for event in there.events()]
+        assert names.count("circuit_breaker:tripped") == 1
+        assert names.count("circuit_breaker:unlocked") == 1
 
 
 @pytest.mark.usefixtures("fleet")

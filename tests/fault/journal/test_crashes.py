@@ -15,7 +15,7 @@ import pytest
 
 from rondel.errors import UnknownSession
 from rondel.journal.sqlite.store import SqliteStore
-from rondel.sessions.stores import open_store
+from rondel.sessions.stores import is_address, open_store
 from rondel.testing.crash_points import POINTS, armed, run_until_crash
 from rondel.testing.journal_suite import row, tick
 
@@ -166,14 +166,14 @@ def test_a_log_that_is_torn_at_any_byte_has_a_whole_beginning(tmp_path: Path) ->
 
 _CONTEND = """
 import sys, time
-from rondel.journal.sqlite.store import SqliteStore
+from rondel.sessions.stores import open_store
 from rondel.testing.journal_suite import tick
-path, me = sys.argv[1:]
-store = SqliteStore(path)
+database, me, most = sys.argv[1:]
+store = open_store(database, "normal")
 print("ready", flush=True)
 sys.stdin.readline()
 turns = 0
-while turns < 50:
+while turns < int(most):
     if store.acquire("a", me, 600).granted:
         n = len(store.read("a", 0))
         for more in range(3):
@@ -185,14 +185,14 @@ store.close()
 """
 
 
-def test_two_processes_never_drive_one_session_at_once(tmp_path: Path) -> None:
-    path = tmp_path / "journal.db"
-    store = SqliteStore(path)
+def test_two_processes_never_drive_one_session_at_once(db: str) -> None:
+    turns = 10 if is_address(db) else 50
+    store = open_store(db, "normal")
     store.create(row("a"))
     names = ["one", "two", "three"]
     racers = [
         subprocess.Popen(
-            [sys.executable, "-c", _CONTEND, str(path), name],
+            [sys.executable, "-c", _CONTEND, db, name, str(turns)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -210,18 +210,17 @@ def test_two_processes_never_drive_one_session_at_once(tmp_path: Path) -> None:
         racer.communicate()
     assert [racer.returncode for racer in racers] == [0, 0, 0]
     found = store.read("a", 0)
-    assert len(found) == 3 * 50 * 3
+    assert len(found) == 3 * turns * 3
     for first in range(0, len(found), 3):
         turn = found[first : first + 3]
         assert any(turn == [tick(first + n, name) for n in range(3)] for name in names)
     store.close()
 
 
-def test_the_lease_of_a_killed_process_runs_out(tmp_path: Path) -> None:
-    path = tmp_path / "journal.db"
-    run = run_until_crash(command(path, "normal", 1, 10), "after_commit", 4)
+def test_the_lease_of_a_killed_process_runs_out(db: str) -> None:
+    run = run_until_crash(command(db, "normal", 1, 10), "after_commit", 4)
     assert run.crashed
-    store = SqliteStore(path)
+    store = open_store(db, "normal")
     refused = store.acquire("s0", "rescuer", 60)
     assert not refused.granted
     assert refused.owner == "driver"
@@ -250,3 +249,17 @@ def test_so_it_is_on_postgresql(database: str, point: str) -> None:
     check_ticks(database, acknowledged(run.stdout), 5)
     subprocess.run(command(database, "normal", 5, 30), check=True, stdout=subprocess.DEVNULL)
     check_ticks(database, {f"s{n}": 30 for n in range(5)}, 5)
+
+
+def test_killed_at_any_moment_on_postgresql(database: str) -> None:
+    writing = command(database, "normal", 8, 100_000)
+    process = subprocess.Popen(writing, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    first = process.stdout.readline()
+    time.sleep(0.15)
+    process.send_signal(signal.SIGKILL)
+    told = acknowledged((first + process.stdout.read()).rpartition("\n")[0])
+    process.stdout.close()
+    process.wait()
+    assert told
+    check_ticks(database, told, 8)

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 import pytest
+from psycopg.pq import TransactionStatus
 
 from rondel import Engine, Graph
 from rondel.errors import CallError, JournalNewer, JournalUnwritable, LeaseLost
@@ -192,6 +193,58 @@ async def test_a_step_is_one_statement(database: str, monkeypatch: pytest.Monkey
     often = [(query, times) for query, times in asked.items() if times > 40]
     assert [query for query, _ in often] == [batch._STEP]
     assert 95 <= often[0][1] <= 105
+
+
+@in_loop
+async def test_nothing_is_notified_in_the_transaction_of_an_append(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    execute = psycopg.Connection.execute
+    appending, notifying, inside = set[int](), set[int](), []
+
+    def seen(db: Any, query: str, *rest: Any, **more: Any) -> Any:
+        if "notify" in str(query).lower():
+            notifying.add(id(db))
+            inside.append(db.info.transaction_status != TransactionStatus.IDLE)
+        if query in (batch._STEP, batch._APPEND):
+            appending.add(id(db))
+        return execute(db, query, *rest, **more)
+
+    monkeypatch.setattr(psycopg.Connection, "execute", seen)
+    async with Engine(database) as engine:
+        await asyncio.gather(*[engine.run(rounds(20), "x") for _ in range(5)])
+    assert appending
+    assert notifying
+    assert not appending & notifying
+    assert not any(inside)
+    assert len(inside) < 60  # for five times twenty steps, and more that is written
+    with psycopg.connect(database) as db:
+        triggers = "SELECT tgname FROM pg_trigger WHERE tgrelid::regclass::text LIKE 'rondel.%'"
+        assert db.execute(triggers).fetchall() == []
+
+
+async def test_recovering_reads_no_session_that_waits(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asking = Graph("asking")
+    asking.add("ask", "human", {"description": "good?", "timeout": "1h", "on_timeout": "late"})
+    async with Engine(database) as engine:
+        for _ in range(3):
+            assert (await (await engine.start(asking)).settled()).status == "waiting"
+    read: list[str] = []
+    for name in ("scan", "read"):
+        found = getattr(PostgresStore, name)
+
+        def noted(store: Any, id: str, *rest: Any, _found: Any = found) -> Any:
+            read.append(id)
+            return _found(store, id, *rest)
+
+        monkeypatch.setattr(PostgresStore, name, noted)
+    async with Engine(database) as engine:
+        assert await engine.recover() == []
+        await asyncio.sleep(0.1)
+        assert len(engine.store.due()) == 3
+        assert read == []
 
 
 def rounds(most: int) -> Graph:
