@@ -13,7 +13,8 @@ import psycopg
 import pytest
 
 from rondel import Engine
-from rondel.dispatch.worker import FEW
+from rondel.dispatch.procrastinate import ProcrastinateDispatcher
+from rondel.dispatch.worker import FEW, Worker
 from rondel.testing.journal_suite import done, in_loop, row
 from tests import postgres
 from tests.cluster.campaign import Campaign
@@ -117,24 +118,31 @@ async def test_a_worker_told_to_stop_hands_its_sessions_over(
 
 
 @in_loop
-async def test_the_jobs_of_a_killed_worker_come_back_once_and_others_are_not_made(
-    new_database: str, marks: Path
+async def test_who_looks_for_abandoned_sessions_makes_no_job_for_those_that_the_queue_brings(
+    queue_database: str, marks: Path
 ) -> None:
-    with Fleet(new_database, marks, lease=2.0, concurrency=30) as fleet:
-        first = fleet.start()
-        async with server(new_database, marks) as submitting:
+    count = "SELECT last_value FROM procrastinate_jobs_id_seq"
+    async with server(queue_database, marks) as submitting:
+        with psycopg.connect(queue_database, autocommit=True) as db:
             work = graph(ROUNDS, marks, SECONDS="60")
-            for _ in range(30):
-                await submitting.start(work)
-            await marked(marks, 30)
-            fleet.start()
-            await asyncio.sleep(1.0)
-            fleet.kill(first)
-            await marked(marks, 60)
-            with psycopg.connect(new_database) as db:
-                made = db.execute("SELECT last_value FROM procrastinate_jobs_id_seq").fetchone()
-            assert made is not None
-            assert made[0] <= 32  # not twice as many; one may be taken while somebody looks
+            dead, lost = [await submitting.start(work) for _ in range(2)]
+            (made,) = db.execute(count).fetchone() or (0,)
+            db.execute("UPDATE procrastinate_jobs SET status = 'doing'")
+            for session in (dead, lost):
+                assert submitting.store.acquire(session.id, "dead", 0.01).granted
+            await asyncio.sleep(0.05)
+            bringing = ProcrastinateDispatcher(queue_database)
+            await bringing.open()
+            async with Engine(queue_database, registry=registry(str(marks))) as engine:
+                worker = Worker(engine, bringing)
+                await worker._submit_abandoned()
+                assert db.execute(count).fetchone() == (made,)
+                back = "UPDATE procrastinate_jobs SET status = 'todo' WHERE queueing_lock = %s"
+                db.execute(back, (dead.id,))
+                await worker._submit_abandoned()
+                assert db.execute(count).fetchone() == (made + 1,)
+                assert await bringing.missing([dead.id, lost.id, "none"]) == ["none"]
+            await bringing.close()
 
 
 @in_loop
