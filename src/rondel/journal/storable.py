@@ -10,6 +10,7 @@ from math import isfinite
 from typing import Any, Final
 
 import msgspec
+from mypy_extensions import mypyc_attr
 
 from rondel.engine import message as messages
 from rondel.engine.ticks import AnyTick, Finished
@@ -20,6 +21,7 @@ UNSET: Final = msgspec.UNSET
 """Local names, which compiled code finds faster."""
 
 
+@mypyc_attr(acyclic=True)
 class Ticks:
     """The ticks of a session in memory; `encode` raises for a tick that a file could not hold."""
 

@@ -215,9 +215,11 @@ def _unlock(state: SessionState) -> None:
 
 def _follow(state: SessionState, work: list[Work]) -> None:
     """Take up what follows, one fact after the other, each with all that follows from it."""
-    later: list[Work] = []
+    later = DONE
     while not state.ended:
         if len(work) > 1:
+            if later is DONE:
+                later = []
             later.extend(work[:0:-1])
         if work:
             fact = work[0]

@@ -36,38 +36,50 @@ def settle(state: SessionState, frame: Frame, item: int) -> list[Work]:
     frame.open -= 1
     if frame.open == 0:
         return [RoundOver(frame)]
-    ready: list[int] = []
+    cut = bool(state.cuts) and state.is_cut(frame)
+    work: list[Work] = []
     for target, count in scope.settles[item]:
         left = waits[target] - count
         waits[target] = left
         if not left:
-            ready.append(target)
+            _begin(frame, target, work, cut=cut)
     if scope.exit_now:
         waits[item] = SETTLED
         _note_level(state, frame)
-    return begin_all(state, frame, ready) if ready else DONE
+    _settle_skipped(work)
+    return work
 
 
 def begin_all(state: SessionState, frame: Frame, items: list[int]) -> list[Work]:
     """Every edge into these items is settled: first all begin that run, then the others settle."""
-    scope = frame.scope
     cut = bool(state.cuts) and state.is_cut(frame)
     work: list[Work] = []
     for item in items:
-        what = scope.items[item]
-        if cut or frame.fired[item] < scope.quorum[item]:
-            work.append(ItemSkipped(frame, item))
-        elif scope.exit_now and scope.levels[item] > frame.level:
-            frame.wait_for_level(item)
-        elif isinstance(what, InnerLoop) and not frame.heads_hit(item, what):
-            work.append(ItemSkipped(frame, item))
-        else:
-            work.append(ItemReady(frame, item))
+        _begin(frame, item, work, cut=cut)
+    _settle_skipped(work)
+    return work
+
+
+def _begin(frame: Frame, item: int, work: list[Work], *, cut: bool) -> None:
+    """Every edge into an item is settled: whether it runs, or waits for its level."""
+    scope = frame.scope
+    what = scope.items[item]
+    if cut or frame.fired[item] < scope.quorum[item]:
+        work.append(ItemSkipped(frame, item))
+    elif scope.exit_now and scope.levels[item] > frame.level:
+        frame.wait_for_level(item)
+    elif isinstance(what, InnerLoop) and not frame.heads_hit(item, what):
+        work.append(ItemSkipped(frame, item))
+    else:
+        work.append(ItemReady(frame, item))
+
+
+def _settle_skipped(work: list[Work]) -> None:
+    """Those that do not run are over once all others began, the last of them first."""
     for index in range(len(work) - 1, -1, -1):
         fact = work[index]
         if isinstance(fact, ItemSkipped):
-            work.append(ItemSettled(frame, fact.item))
-    return work
+            work.append(ItemSettled(fact.frame, fact.item))
 
 
 def skip(state: SessionState, frame: Frame, item: int) -> None:

@@ -146,7 +146,7 @@ class Transcript:
             only = sent.message
             if only is not None and sent.edge is None and not only.kept:
                 seen: Sequence[Message] = (only,)
-                inbox.pop()
+                inbox.clear()
                 return seen, seen
         self.inbox = NO_DELIVERIES
         return self._take_in(inbox)

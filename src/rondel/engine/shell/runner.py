@@ -35,12 +35,12 @@ class Runner:
 
     __slots__ = (
         "_alarms",
-        "_beside",
         "_driver",
         "_error",
         "_guard",
         "_services",
         "_stepper",
+        "_tasks",
         "_when_idle",
         "now",
         "state",
@@ -64,7 +64,7 @@ class Runner:
         self._stepper = Stepper(state, executor, now, guard, recorder, notifier)
         self._services = StepServices(session, self._stepper, now)
         self._alarms = alarms
-        self._beside = CommandTasks()
+        self._tasks: CommandTasks | None = None
         self._guard = guard
         self._when_idle: Callable[[], None] | None = None
         """To be called when nothing is under way any more, at the end of the driver."""
@@ -204,7 +204,6 @@ class Runner:
 
     async def _attend(self, pause: Pause | None) -> bool:
         """Wait for what there is to wait for; False if there is nothing any more."""
-        beside = self._beside
         if pause is None:
             return await self._wait()
         if isinstance(pause, Unwritten):
@@ -213,7 +212,7 @@ class Runner:
             self.time_is_up()
         else:
             await asyncio.sleep(0)
-        while beside.has_news:
+        while self._tasks is not None and self._tasks.has_news:
             await self._wait_any()
         return True
 
@@ -230,6 +229,13 @@ class Runner:
         return True
 
     # Commands beside the driver
+
+    @property
+    def _beside(self) -> CommandTasks:
+        """Its commands as tasks; made for the first who asks."""
+        if self._tasks is None:
+            self._tasks = CommandTasks()
+        return self._tasks
 
     def _start_beside(self) -> None:
         for command, begun in self._stepper.take_to_start():
