@@ -136,6 +136,15 @@ def test_a_server_that_is_not_there(call: Call, monkeypatch: pytest.MonkeyPatch)
     assert "secret" not in ran.err
 
 
+def test_who_cannot_serve_does_not_say_that_it_serves(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rondel.journal.postgres.database.OPENING", 0.0)
+    ran = call("serve", "--graphs", tmp_path, "--db", "postgresql://me@127.0.0.1:1/x")
+    assert_refused(ran, "it cannot be reached; check that it runs")
+    assert "rondel serves" not in ran.err
+
+
 @pytest.mark.parametrize("command", [["sessions"], ["worker"]])
 def test_a_database_that_the_server_does_not_have(
     call: Call, postgres_url: str, command: list[str]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +14,9 @@ from rondel.cli.options import AllowCommands, AllowPython, Db, Functions
 from rondel.dispatch.dispatcher import QUEUE
 from rondel.dispatch.dispatchers import NAMES
 from rondel.errors import CallError
+
+if TYPE_CHECKING:
+    from rondel.server.options import Options
 
 
 def serve(
@@ -83,9 +86,15 @@ def serve(
         dispatcher=dispatcher,
         queue=queue,
     )
-    where = f"http://{host}:{port}"
+    run(database_of(db), str(folder), options, lambda: _tell(options, graphs, opened=opened))
+    return 0
+
+
+def _tell(options: Options, graphs: str, *, opened: bool) -> None:
+    """Say where it serves, and open the pages there if asked to."""
+    where = f"http://{options.host}:{options.port}"
     told = "rondel serves {where} with the graphs of {graphs}; Ctrl-C ends it"
-    if dispatcher is not None:
+    if options.dispatcher is not None:
         told = (
             "rondel serves {where} with the graphs of {graphs} and leaves its sessions to "
             "`rondel worker`; Ctrl-C ends it"
@@ -95,8 +104,6 @@ def serve(
         import webbrowser
 
         webbrowser.open(where)
-    run(database_of(db), str(folder), options)
-    return 0
 
 
 def mcp(

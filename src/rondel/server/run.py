@@ -92,12 +92,16 @@ class Server(uvicorn.Server):
         return None
 
 
-def serve(db: str | None, graphs_dir: str, options: Options) -> None:
-    """Serve until a signal comes."""
-    asyncio.run(_serve(db, graphs_dir, options))
+def serve(
+    db: str | None, graphs_dir: str, options: Options, begun: Callable[[], object] = bool
+) -> None:
+    """Serve until a signal comes; `begun` is called once there is nothing in the way of it."""
+    asyncio.run(_serve(db, graphs_dir, options, begun))
 
 
-async def _serve(db: str | None, graphs_dir: str, options: Options) -> None:
+async def _serve(
+    db: str | None, graphs_dir: str, options: Options, begun: Callable[[], object]
+) -> None:
     bringing = _bringing(db, options)
     store, _ = telling(open_store(db, "normal"))
     allowed: dict[str, Any] = {
@@ -105,12 +109,12 @@ async def _serve(db: str | None, graphs_dir: str, options: Options) -> None:
         "allow_commands": options.allow_commands,
     }
     if bringing is None:
-        await _listen(Engine(store, **allowed), db, graphs_dir, options)
+        await _listen(Engine(store, **allowed), db, graphs_dir, options, begun)
         return
     await bringing.open()
     try:
         engine = SubmittingEngine(store, bringing, options.queue, **allowed)
-        await _listen(engine, db, graphs_dir, options)
+        await _listen(engine, db, graphs_dir, options, begun)
     finally:
         await bringing.close()
 
@@ -126,7 +130,13 @@ def _bringing(db: str | None, options: Options) -> Dispatcher | None:
     return dispatcher(options.dispatcher, db)
 
 
-async def _listen(engine: Engine, db: str | None, graphs_dir: str, options: Options) -> None:
+async def _listen(
+    engine: Engine,
+    db: str | None,
+    graphs_dir: str,
+    options: Options,
+    begun: Callable[[], object],
+) -> None:
     database = open_server_database(None if db is None else place_of(db))
     app = create_app(engine, graphs_dir, options, database)
     site: Site = app.state.site
@@ -137,6 +147,7 @@ async def _listen(engine: Engine, db: str | None, graphs_dir: str, options: Opti
         )
     server = server_of(app, options)
     with _listening(options) as listening:
+        begun()
         await server.serve([listening])
 
 
