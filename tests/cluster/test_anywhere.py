@@ -11,6 +11,7 @@ from time import monotonic
 import pytest
 
 from rondel import Event, Session
+from rondel.cli import main
 from rondel.dispatch import submitting
 from rondel.dispatch.submitting import SubmittingEngine
 from rondel.errors import WrongState
@@ -148,6 +149,25 @@ async def test_who_watches_may_change_servers_without_a_gap(new_database: str, m
                 if len(seen) % 4 == 0:
                     break
         assert [event.seq for event in seen] == list(range(1, len(seen) + 1))
+
+
+@pytest.mark.usefixtures("fleet")
+@in_loop
+async def test_a_worker_goes_on_with_what_was_resumed_without_running_it(
+    new_database: str, marks: Path
+) -> None:
+    async with two_servers(new_database, marks) as (one, two):
+        slow = REPEATING.replace("[the", "[{content: slowly, delay: 0.5}, the")
+        slow = slow.replace("repeats: 3", "repeats: 9").replace("type: mark", "type: passthrough")
+        session = await one.start(graph(slow, marks))
+        await reached(session, "running")
+        await session.pause()
+        await reached(session, "paused")
+        while one.driver_of(session.id) is not None:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+        command = ["resume", session.id, "--no-run", "--db", new_database]
+        assert await asyncio.to_thread(main, command) == 0
+        assert (await two.get(session.id).result()).status == "completed"
 
 
 @pytest.mark.usefixtures("fleet")

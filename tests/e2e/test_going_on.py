@@ -322,6 +322,16 @@ def test_an_unlock_can_only_be_recorded(
     assert call("resume", session, file).code == 0
 
 
+def test_that_a_session_is_to_go_on_can_only_be_recorded(call: Call, waiting: str) -> None:
+    assert call("pause", waiting).code == 0
+    ran = call("resume", waiting, "--no-run")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out == f"session {waiting} is resumed; go on with: rondel resume {waiting}\n"
+    assert status(call, waiting) != "paused"
+    assert call("answer", waiting, "approve").code == 0
+    assert call("resume", waiting, "--no-run").out == call("resume", waiting).out
+
+
 # Forks
 
 

@@ -26,7 +26,7 @@ from rondel.cli.options import (
 )
 from rondel.cli.terminal_session import Shown, past_of
 from rondel.errors import CallError, SessionBusy, WrongState
-from rondel.sessions.controls import Answer, AnyControl, Pause, Signal, Stop, Unlock
+from rondel.sessions.controls import Answer, AnyControl, Pause, Resume, Signal, Stop, Unlock
 from rondel.sessions.delivery import Delivered
 from rondel.sessions.engine import Engine
 from rondel.sessions.session import Session
@@ -144,6 +144,7 @@ def resume(
     free: Annotated[
         bool, typer.Option("--free", help="Do not pause after rounds any more.")
     ] = False,
+    no_run: NoRun = False,
     going_on: GoingOn,
 ) -> int:
     """Go on with a session here, with live progress: after a pause, a failed step, a crash, a kill.
@@ -152,7 +153,23 @@ def resume(
     goes on for one, or with --free without further stops. Of a session that is over it prints
     what became of it. Exit codes as those of rondel run.
     """
+    if no_run:
+        return asyncio.run(_resume_elsewhere(session, Resume(asker(going_on.by), free), going_on))
     return asyncio.run(_resume(session, file, answers or [], free, going_on))
+
+
+async def _resume_elsewhere(id: str, control: Resume, going_on: GoingOn) -> int:
+    """Record that the session is to go on; whoever drives sessions of the database takes it."""
+    async with going_on.open() as engine:
+        session = find(engine, id)
+        if session.is_over:
+            return going_on.report(session)
+        how = next_commands(session, going_on.db)
+        _demand_free(engine, session, how)
+        delivered = await session.control(control, run=False)
+        told = "session {id} is resumed", "session {id} is under way already"
+        say(session, delivered, *told, how.resume())
+        return 0
 
 
 async def _resume(
