@@ -17,7 +17,7 @@ from rondel import Context, Engine, Graph
 from tests.plain import run_plain
 from tests.unit.engine.step_calls import loop
 
-BOUNDS = {"a loop": 110, "with a history": 115, "fan-out and join": 110, "every event told": 220}
+BOUNDS = {"a loop": 95, "with a history": 100, "fan-out and join": 95, "every event told": 160}
 
 
 @pytest.fixture(scope="module")
@@ -31,10 +31,10 @@ def test_a_step_takes_few_calls(case: str, calls: dict[str, float]) -> None:
     assert calls[case] <= BOUNDS[case]
 
 
-MOST_BLOCKS = 9
+MOST_BLOCKS = 8
 """What a step may leave in memory, in blocks: its tick, what was said, and now and then data."""
 
-MOST_OBJECTS = 65
+MOST_OBJECTS = 56
 """What a session that runs may give the garbage collector to look at, its tasks included."""
 
 

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any, Final, overload
 
 import msgspec
+from mypy_extensions import mypyc_attr
 
 from rondel.engine.message import Message, merged_data
 from rondel.graph.plan import PlanEdge
@@ -15,6 +16,7 @@ EVERYTHING: Final = -1
 """The context window that forgets nothing."""
 
 
+@mypyc_attr(free_list_len=1)
 class Delivery:
     """One message, or a bare clear, on its way to a node, and when it was sent.
 
