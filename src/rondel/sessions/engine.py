@@ -15,7 +15,6 @@ from rondel.engine.registry import Registry
 from rondel.engine.shell.binding import Binding
 from rondel.errors import CallError, CodeChanged, Disconnected
 from rondel.journal.attachments import LARGEST, Attachments
-from rondel.journal.rules import all_rows
 from rondel.journal.store import MemoryEntry, Page, SessionRow, Store
 from rondel.journal.working_memory import WorkingMemory, confidence_in
 from rondel.sessions.expectation import Expectation
@@ -36,6 +35,9 @@ if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
 
 log = logging.getLogger("rondel.sessions")
+
+LOOKED_AT = 100
+"""Sessions that are looked at in a row, before others get their turn."""
 
 
 class Engine:
@@ -130,12 +132,15 @@ class Engine:
 
     async def abandoned(self, status: str = "running") -> list[str]:
         """Sessions in that status that no living process drives, and that can go on here."""
-        found = []
-        for row in all_rows(self.store, status):
-            if self._local.is_abandoned(row):
-                found.append(row.id)
+        found: list[str] = []
+        before: str | None = None
+        while True:
+            page = self.store.sessions(status, before=before, limit=LOOKED_AT)
+            found += [row.id for row in page.rows if self._local.is_abandoned(row)]
+            before = page.next
+            if before is None:
+                return found
             await asyncio.sleep(0)
-        return found
 
     async def _recovered(self, id: str) -> Session | None:
         try:
