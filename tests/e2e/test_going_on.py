@@ -324,6 +324,10 @@ def test_an_unlock_can_only_be_recorded(
 
 def test_that_a_session_is_to_go_on_can_only_be_recorded(call: Call, waiting: str) -> None:
     assert call("pause", waiting).code == 0
+    refused = call("resume", waiting, "--no-run", "--answer", "Editor=approve")
+    assert (refused.code, refused.out) == (2, "")
+    assert "leave out FILE and --answer" in refused.err
+    assert status(call, waiting) == "paused"
     ran = call("resume", waiting, "--no-run")
     assert (ran.code, ran.err) == (0, "")
     assert ran.out == f"session {waiting} is resumed; go on with: rondel resume {waiting}\n"

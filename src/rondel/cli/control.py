@@ -153,27 +153,13 @@ def resume(
     goes on for one, or with --free without further stops. Of a session that is over it prints
     what became of it. Exit codes as those of rondel run.
     """
-    if no_run:
-        return asyncio.run(_resume_elsewhere(session, Resume(asker(going_on.by), free), going_on))
-    return asyncio.run(_resume(session, file, answers or [], free, going_on))
-
-
-async def _resume_elsewhere(id: str, control: Resume, going_on: GoingOn) -> int:
-    """Record that the session is to go on; whoever drives sessions of the database takes it."""
-    async with going_on.open() as engine:
-        session = find(engine, id)
-        if session.is_over:
-            return going_on.report(session)
-        how = next_commands(session, going_on.db)
-        _demand_free(engine, session, how)
-        delivered = await session.control(control, run=False)
-        told = "session {id} is resumed", "session {id} is under way already"
-        say(session, delivered, *told, how.resume())
-        return 0
+    if no_run and (file or answers):
+        raise CallError("with --no-run others go on with the session: leave out FILE and --answer")
+    return asyncio.run(_resume(session, file, answers or [], free, not no_run, going_on))
 
 
 async def _resume(
-    id: str, file: str | None, answers: list[str], free: bool, going_on: GoingOn
+    id: str, file: str | None, answers: list[str], free: bool, runs: bool, going_on: GoingOn
 ) -> int:
     async with going_on.open() as engine:
         session = find(engine, id)
@@ -181,6 +167,11 @@ async def _resume(
             return going_on.report(session)
         how = next_commands(session, going_on.db)
         _demand_free(engine, session, how)
+        if not runs:
+            delivered = await session.control(Resume(asker(going_on.by), free), run=False)
+            told = "session {id} is resumed", "session {id} is under way already"
+            say(session, delivered, *told, how.resume())
+            return 0
         hand_over(session, file, how.resume(), strict=going_on.strict_code)
         given = answers_for(session.graph, answers)
         past = past_of(engine, session)
